@@ -161,6 +161,8 @@ pub struct JobSpec {
     /// Ranks in each process.
     pub(crate) threads: usize,
     pub(crate) lanes: Option<usize>,
+    /// For how many ranks there is room, if the user says so.
+    pub(crate) universe_size: Option<usize>,
     pub(crate) timeout: Option<Duration>,
     /// What becomes of the ranks' streams.
     pub(crate) streams: Redirection,
@@ -233,6 +235,7 @@ impl JobSpec {
             wish: Wish::default(),
             threads: 1,
             lanes: None,
+            universe_size: None,
             timeout: None,
             streams: Redirection::default(),
             output: Output::Forward,
@@ -297,6 +300,13 @@ impl JobSpec {
     /// where ranks are threads.
     pub fn lanes(mut self, lanes: usize) -> Self {
         self.lanes = Some(lanes);
+        self
+    }
+
+    /// Says for how many ranks there is room, those that the job spawns included (MPI_UNIVERSE_SIZE). Without it, as many
+    /// as the hosts have slots, or this machine cores.
+    pub fn universe_size(mut self, ranks: usize) -> Self {
+        self.universe_size = Some(ranks);
         self
     }
 

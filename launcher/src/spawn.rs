@@ -29,8 +29,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, Wait
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{
-    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, handed_down,
-    raised,
+    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, UNIVERSE_SIZE,
+    handed_down, raised,
 };
 use std::io;
 use std::ops::Range;
@@ -151,6 +151,7 @@ impl<'a> Spawner<'a> {
             .env(SIZE, size.to_string())
             .env(PLACE, place.to_string())
             .env(PROGRAM_NUMBER, section.number.to_string())
+            .env(UNIVERSE_SIZE, self.plan.universe_size.to_string())
             .env(JOB_FD, said(self.job.as_fd())?)
             .env(LIFELINE_FD, said(lifeline)?)
             .stdin(match self.input {

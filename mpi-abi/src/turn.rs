@@ -109,12 +109,15 @@ pub fn in_turn_at<R>(place: impl FnOnce() -> Place, body: impl FnOnce() -> R) ->
     body()
 }
 
-/// Calls a function of the program.
+/// Calls a function of the program, which may call MPI itself: what the present call is about is not forgotten.
 ///
 /// # Errors
 /// If an exception has left it, which goes on when the present call has ended ([`crate::exception`]).
 pub(crate) fn call_program<R>(function: impl FnOnce() -> R) -> Result<R> {
-    outside(|| catching(function))
+    let note = TURNS.of(lane()).note();
+    let returned = outside(|| catching(function));
+    TURNS.of(lane()).set_note(note);
+    returned
 }
 
 /// Calls a function that may take as long as it likes, without the turn.

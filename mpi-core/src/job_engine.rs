@@ -18,6 +18,7 @@ use crate::engine::{
     Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Room, Scattered, SendMode, Sink, Step,
     Traffic,
 };
+use crate::event::Observer;
 use crate::tuning::Tuning;
 use crate::{Mark, Protocol};
 
@@ -121,6 +122,7 @@ impl JobEngine {
         fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
         fn poisoned(&mut self, failure: Failure) -> Failure;
         fn check_alive(&mut self) -> Result<(), Failure>;
+        fn observe(&mut self, observer: Option<Observer>) -> ();
         fn awaited(&mut self, id: OperationId) -> [u64; 2];
         fn acts_later(&mut self) -> bool;
         fn unmatched(&mut self) -> Vec<(Envelope, u64)>;

@@ -16,6 +16,7 @@ use crate::activity::{Call, Target};
 use crate::collective::{Team, tree};
 use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
+use crate::event::Observer;
 use crate::group::Group;
 use crate::lanes::Lanes;
 use crate::process::Process;
@@ -205,8 +206,18 @@ impl Universe {
         said.parse().ok()
     }
 
-    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    /// For how many ranks there is room, as its launcher says; else how many the job has (MPI_UNIVERSE_SIZE).
     #[doc(hidden)]
+    pub fn universe_size(&self) -> usize {
+        let said = std::env::var(rwmpi_transport::UNIVERSE_SIZE).ok().filter(|_| self.has_launcher());
+        said.and_then(|said| said.parse().ok()).unwrap_or(self.world().size())
+    }
+
+    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    #[doc(alias = "MPI_Comm_get_parent")]
+    #[doc = example!(1
+        "assert!(universe.parents().is_none());"
+    )]
     pub fn parents(&self) -> Option<&Communicator> {
         self.parents.as_ref()
     }
@@ -321,6 +332,13 @@ impl Universe {
     pub fn unexpected(&self) -> (u64, u64) {
         let of_lane = |lane| self.in_lane(lane).process().engine().unexpected();
         (0..self.lanes()).map(of_lane).fold((0, 0), |sum, held| (sum.0 + held.0, sum.1 + held.1))
+    }
+
+    /// Has `observer` told about what happens to messages of this rank, from now on; `None`: nobody. It is called
+    /// within calls of this library, and must make none itself.
+    #[doc(hidden)]
+    pub fn observe(&self, observer: Option<Observer>) {
+        (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().engine().observe(observer));
     }
 
     /// The values by which this job chooses its ways.

@@ -42,6 +42,8 @@ pub const CONNECTION_FD: &str = "RWMPI_PMI_FD";
 pub const PARENTS: &str = "RWMPI_PARENTS";
 /// Which of the programs of its job this process runs, from 0; absent: not known.
 pub const PROGRAM_NUMBER: &str = "RWMPI_APPNUM";
+/// How many processes the launcher takes to have room, those of the job included; absent: not known.
+pub const UNIVERSE_SIZE: &str = "RWMPI_UNIVERSE_SIZE";
 /// The node of each process, by number, separated by commas; absent: all are on one.
 pub const NODES: &str = "RWMPI_NODES";
 /// `tcp`: no shared memory, not even within a node; `auto` or absent: whatever is best for each pair.

@@ -119,7 +119,7 @@ pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
     CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT,
+    TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;
 #[cfg(not(loom))]

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 
 use crate::environment::{
     CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT,
+    TRANSPORT, UNIVERSE_SIZE,
 };
 
 /// How messages travel.
@@ -127,8 +127,20 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// What the launcher tells its processes.
-const TOLD: &[&str] =
-    &[JOB_FD, RANK, SIZE, PLACE, THREADS, LIFELINE_FD, CONNECTION_FD, NODES, PARENTS, TUNING_TABLE, PROGRAM_NUMBER];
+const TOLD: &[&str] = &[
+    JOB_FD,
+    RANK,
+    SIZE,
+    PLACE,
+    THREADS,
+    LIFELINE_FD,
+    CONNECTION_FD,
+    NODES,
+    PARENTS,
+    TUNING_TABLE,
+    PROGRAM_NUMBER,
+    UNIVERSE_SIZE,
+];
 
 /// What the project's own tests are told.
 const OF_TESTS: &[&str] = &[

@@ -44,6 +44,7 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::Timeout => spec.timeout = Some(seconds(given.text()?).map_err(|what| given.refuse(what))?),
         Id::Threads => spec.threads = given.number(0)?,
         Id::Lanes => spec.lanes = Some(given.number(0)?),
+        Id::UniverseSize => spec.universe_size = universe_size(given)?,
         Id::Protocol => spec.protocol = Some(protocol(given)?),
         Id::Transport => spec.transport = Some(given.text()?.parse().map_err(|what: String| given.refuse(what))?),
         Id::SegmentDir => spec.segment_directory = Some((&given.values[0]).into()),
@@ -61,6 +62,15 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         _ => to_streams(spec, given, notes)?,
     }
     Ok(())
+}
+
+/// For how many ranks there is room, if that is said; the words are hydra's.
+fn universe_size(given: &Given) -> Result<Option<usize>, String> {
+    match given.text()? {
+        "SYSTEM" => Ok(None),
+        "INFINITE" => Ok(Some(i32::MAX as usize)),
+        _ => given.number(1).map(Some),
+    }
 }
 
 /// Which cores the ranks have.

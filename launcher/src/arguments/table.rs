@@ -88,6 +88,7 @@ pub(super) enum Id {
     Timeout,
     Timestamps,
     Transport,
+    UniverseSize,
     Version,
     WorkingDirectory,
 }
@@ -157,6 +158,13 @@ const RANKS: &[Known] = &[
         &["L"],
         "",
         "Give the ranks L lanes: for programs whose threads communicate at the same time on different communicators (MPI_THREAD_MULTIPLE) [default: 1]",
+    ),
+    does(
+        Id::UniverseSize,
+        &["usize"],
+        &["N"],
+        "MI",
+        "Say that there is room for N ranks, those that are spawned included (MPI_UNIVERSE_SIZE) [default: the hosts' slots, or the cores]",
     ),
 ];
 
@@ -441,7 +449,6 @@ const NO_FILES: &str = "programs are at the same path on all hosts";
 const NO_DEBUGGER: &str = "start the ranks under one, `mpiexec -n 2 gdb -batch -ex run PROGRAM`, or attach to them: Ctrl-\\ shows their numbers";
 const NO_PROFILER: &str =
     "that profiler is not part of this launcher; programs that intercept MPI (PMPI) work under it";
-const NOT_STARTED: &str = "ranks do not start others";
 const RECOVERY: &str = "ranks are not started again; with --keep-going the others go on";
 
 const WITHOUT_EFFECT: &[Known] = &[
@@ -507,7 +514,6 @@ const WITHOUT_EFFECT: &[Known] = &[
     nothing(&["singleton", "pset", "initial-errhandler", "gpu-support"], &["VALUE"], "O", BUILT_OTHERWISE),
     nothing(&["tune"], &["FILE"], "IO", "lengths from which other ways pay are those of RWMPI_TUNING"),
     nothing(&["gpus-per-proc", "gpu-subdevs-per-proc"], &["N"], "M", GPUS),
-    nothing(&["usize"], &["N"], "MI", NOT_STARTED),
     nothing(&["umask", "gumask"], &["MASK"], "I", "files are made as mpiexec's umask says"),
     nothing(
         &["arch", "soft", "file"],

@@ -91,6 +91,7 @@ fn hosts_are_understood() {
     assert!(refused("-hosts a,,b x").contains("without a name"));
     assert!(refused("-f /no/such/file x").contains("/no/such/file"));
     assert!(refused("-ppn 0 x").contains('0'));
+    assert!(refused("-usize many x").contains("many"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod barrier;
 mod deaths;
 mod directly;
 mod library_buffer;
+mod observe;
 mod operation;
 mod operations;
 mod pieces;
@@ -42,6 +43,7 @@ use rwmpi_protocol::{Counters, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
+use crate::event::Observer;
 use crate::select::message::small_end;
 use crate::tuning::Tuning;
 use crate::waiting::{self, Kind};
@@ -172,6 +174,10 @@ pub(crate) struct Engine<F: Fabric> {
     poison: Option<Failure>,
     /// What is left of peers that have died.
     deaths: Deaths,
+    /// Who is told about events.
+    observer: Option<Observer>,
+    /// Whether it has failed or is observed: then short cuts are closed.
+    is_disturbed: bool,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -224,6 +230,8 @@ impl<F: Fabric> Engine<F> {
             traffic: Traffic::default(),
             poison: None,
             deaths: Deaths::default(),
+            observer: None,
+            is_disturbed: false,
             fabric,
         }
     }

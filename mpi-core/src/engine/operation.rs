@@ -8,7 +8,9 @@ use rwmpi_transport::{PeerFault, PushError, RemoteAddress, RemoteError};
 use super::library_buffer::OwnedData;
 use super::pieces::{Sink, Source};
 use super::transfer::Transfer;
+use super::wire;
 use crate::Mark;
+use crate::select::MessageWay;
 
 /// Names an operation in flight.
 pub(crate) type OperationId = u32;
@@ -238,5 +240,24 @@ impl ReceiveOperation {
             return Err(Failure::Truncated { source, tag, bytes, capacity });
         }
         Ok(Completion { source, tag, bytes, mark: Mark::NONE })
+    }
+}
+
+/// What the first cell of a message carries.
+pub(super) enum First {
+    Whole,
+    Begin(wire::Begin),
+    Announce(wire::Announce),
+}
+
+impl First {
+    /// What that makes of the message.
+    pub(super) fn way(&self) -> MessageWay {
+        match self {
+            First::Whole => MessageWay::Eager,
+            First::Begin(wire::Begin { waits: 1, .. }) => MessageWay::RendezvousWrite,
+            First::Begin(_) => MessageWay::Pipeline,
+            First::Announce(_) => MessageWay::RendezvousRead,
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::spare::Kept;
 use super::{Engine, Failure, OperationId};
 use crate::Mark;
 use crate::communicator::is_collective;
+use crate::event::EventKind;
 
 /// Unexpected messages may hold this many bytes at a rank before the library gives up.
 const LIMIT: u64 = 4 << 30;
@@ -81,7 +82,8 @@ impl<F: Fabric> Engine<F> {
     /// A message that has been accounted for joins the unexpected ones; returns the key of its body.
     pub(super) fn store(&mut self, envelope: Envelope, len: u64, body: Body) -> usize {
         let message: MessageId = self.receiver.store(envelope);
-        let Envelope { source, tag, .. } = envelope;
+        let Envelope { source, tag, context } = envelope;
+        self.tell(EventKind::Unexpected, source, context, tag, len);
         let key = self.unexpected.insert(Unexpected { source, tag, mark: self.heard, len, body });
         if self.bodies.len() <= message as usize {
             self.bodies.resize(message as usize + 1, usize::MAX);

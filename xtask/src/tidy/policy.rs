@@ -129,6 +129,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/collective/scratch.rs",
     // Buffers side by side as one.
     "mpi-core/src/collective/nodes.rs",
+    "mpi-core/src/partitioned.rs",
     "mpi-core/src/persistent.rs",
     "mpi-core/src/point_to_point.rs",
     "mpi-core/src/packed_values.rs",
@@ -140,6 +141,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/compatibility.rs",
     "mpi-abi/mpich/src/lib.rs",
+    "mpi-abi/mpich/src/extensions.rs",
     "mpi-abi/src/argument.rs",
     // The allocator of these libraries.
     "mpi-abi/src/memory.rs",
@@ -158,6 +160,10 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/generalized_request.rs",
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
+    // Its functions for representations of data in files.
+    "mpi-abi/src/file/representation.rs",
+    // Functions of tools.
+    "mpi-abi/src/tools/event/callback.rs",
     // Memory of the program that windows are made of.
     "mpi-core/src/window/create.rs",
     "mpi-core/src/window/dynamic.rs",
