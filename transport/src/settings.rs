@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
 use crate::environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE,
+    THREADS, TRANSPORT,
 };
 
 /// How messages travel.
@@ -127,8 +127,20 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// What the launcher tells its processes.
-const TOLD: &[&str] =
-    &[JOB_FD, RANK, SIZE, PLACE, THREADS, LIFELINE_FD, CONNECTION_FD, NODES, PARENTS, TUNING_TABLE, PROGRAM_NUMBER];
+const TOLD: &[&str] = &[
+    JOB_FD,
+    RANK,
+    SIZE,
+    PLACE,
+    THREADS,
+    LIFELINE_FD,
+    CONNECTION_FD,
+    NODES,
+    PARENTS,
+    TUNING_TABLE,
+    PROGRAM_NUMBER,
+    RECORDS_FD,
+];
 
 /// What the project's own tests are told.
 const OF_TESTS: &[&str] = &[

@@ -197,7 +197,7 @@ pub fn t_pvar_read<A: Abi>(session: *mut c_void, handle: *mut c_void, into: Memo
     run::<A>(|| {
         let read = VARIABLES[variable::<A>(session, handle)?].read;
         let of_job = || Some(read(peek().ok()?.universe.borrow().as_ref()?));
-        into.write(&in_turn(of_job).unwrap_or(0).to_ne_bytes()).map_err(|_| A::T_ERR_INVALID)
+        into.write(&in_turn("MPI_T_pvar_read", of_job).unwrap_or(0).to_ne_bytes()).map_err(|_| A::T_ERR_INVALID)
     })
 }
 

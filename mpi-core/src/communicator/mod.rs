@@ -53,6 +53,8 @@ struct Shared {
     local: Group,
     /// Whether it is an intercommunicator.
     inter: bool,
+    /// Whether short collectives go a short way, on which nobody takes notes.
+    has_short_way: bool,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
@@ -108,6 +110,7 @@ impl Communicator {
         let remote = remote.map(|remote| remote.numbered_by(process.numbers()));
         let rank = local.rank().expect("a process makes only communicators it belongs to");
         let inter = remote.is_some();
+        let notes_collectives = process.recorder().is_some_and(|recorder| !recorder.has_front_end());
         let partners = remote.unwrap_or_else(|| local.clone());
         let shared = Shared {
             is_joined: process.is_joined(),
@@ -119,6 +122,7 @@ impl Communicator {
             partners,
             local,
             inter,
+            has_short_way: !inter && !notes_collectives,
             topology,
             attributes: Attributes::default(),
             name: RefCell::default(),
@@ -213,7 +217,8 @@ impl Communicator {
     /// The shelves of its ranks, if it has one group and they are known already, and have room for that collective.
     #[inline]
     pub(crate) fn shelves_for(&self, what: Collective) -> Option<&Shelves> {
-        self.shelves()?.get()?.as_ref().filter(|shelves| shelves.limits().have_room_for(what))
+        let shelves = self.shared.has_short_way.then_some(&self.shared.shelves)?;
+        shelves.get()?.as_ref().filter(|shelves| shelves.limits().have_room_for(what))
     }
 
     /// The shelves of its ranks, if it has one group.
