@@ -14,6 +14,7 @@ use crate::other_mpi;
 use crate::output::Which;
 use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
+use crate::profile::Notes;
 use crate::redirect;
 use crate::report::{Ending, counted};
 use crate::shared_heap;
@@ -52,6 +53,8 @@ pub(crate) struct Host {
     plan: Plan,
     input_kind: RankInputKind,
     job: Job,
+    /// Where the ranks take notes, if somebody wants them.
+    notes: Option<Notes>,
     pmi: PmiServer,
     processes: Vec<Process>,
     /// Readable when a process has ended.
@@ -100,6 +103,8 @@ impl Host {
     ) -> Result<Host, LaunchError> {
         let plan = Plan::resolve(&spec, ranks, nodes)?;
         let job = create_job(&spec, &plan)?;
+        let notes = Notes::of_job(&spec, plan.nodes.len())
+            .map_err(LaunchError::system("make a file for notes of the ranks"))?;
         let mut news: Vec<Event> = explain::lines(&spec, &plan).into_iter().map(Event::Note).collect();
         if spec.explain {
             news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0])));
@@ -112,6 +117,7 @@ impl Host {
             plan,
             input_kind,
             job,
+            notes,
             processes: Vec::new(),
             exits,
             sources: Sources::new()?,
@@ -134,7 +140,7 @@ impl Host {
 
     /// Starts all ranks.
     pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
-        let spawner = Spawner::new(&self.plan, &self.job, &self.spec, self.input_kind)?;
+        let spawner = Spawner::new(&self.plan, (&self.job, self.notes.as_ref()), &self.spec, self.input_kind)?;
         let mut files = Vec::new();
         let outputs = self.plan.processes.iter().map(|places| self.outputs_of(places, &mut files));
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
@@ -421,6 +427,9 @@ impl Host {
             self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
             let windows: Vec<_> = (0..self.plan.ranks.len()).map(|place| self.job.windows(place)).collect();
             self.news.extend(explain::windows(&self.plan.ranks, &windows).into_iter().map(Event::Note));
+        }
+        if let Some(notes) = self.notes.take() {
+            self.news.extend(notes.of_ranks(&self.plan.ranks).into_iter().map(Event::Notes));
         }
         self.report_strangers();
         self.held = false;

@@ -195,6 +195,9 @@ pub struct JobSpec {
     pub(crate) launch_agent: Vec<OsString>,
     /// Name or address of the network interface that the ranks are to use between hosts.
     pub(crate) interface: Option<String>,
+    /// The page that a profile becomes, and the file of a trace, if these are wanted.
+    pub(crate) profile: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
 }
 
 fn no_activity() -> fn(&[u64; 8]) -> Option<String> {
@@ -255,6 +258,8 @@ impl JobSpec {
             dealing: Dealing::default(),
             launch_agent: Vec::new(),
             interface: None,
+            profile: None,
+            trace: None,
         }
     }
 

@@ -39,6 +39,7 @@ mod output;
 mod placement;
 mod plan;
 mod pmi;
+mod profile;
 mod pulse;
 mod redirect;
 mod remote;

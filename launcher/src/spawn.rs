@@ -20,6 +20,7 @@ use crate::group::Group;
 use crate::job_spec::{JobSpec, Output};
 use crate::local_variables;
 use crate::plan::{Plan, PlannedSection};
+use crate::profile::Notes;
 use crate::redirect::Redirection;
 use crate::shared_heap;
 use rustix::fs::{Mode, OFlags};
@@ -29,8 +30,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, Wait
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{
-    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, UNIVERSE_SIZE,
-    handed_down, raised,
+    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE, THREADS,
+    UNIVERSE_SIZE, handed_down, raised,
 };
 use std::io;
 use std::ops::Range;
@@ -84,6 +85,7 @@ pub(crate) enum RankInputKind {
 pub(crate) struct Spawner<'a> {
     plan: &'a Plan,
     job: &'a Job,
+    notes: Option<&'a Notes>,
     output: Output,
     streams: &'a Redirection,
     input: RankInputKind,
@@ -102,7 +104,7 @@ pub(crate) struct Lifeline {
 impl<'a> Spawner<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
-        job: &'a Job,
+        (job, notes): (&'a Job, Option<&'a Notes>),
         spec: &'a JobSpec,
         input: RankInputKind,
     ) -> Result<Self, LaunchError> {
@@ -111,7 +113,7 @@ impl<'a> Spawner<'a> {
         let file_limit = raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK);
         let lifeline = Lifeline { _write: write, read: raised(read) };
         let (output, streams, launcher) = (spec.output, &spec.streams, rustix::process::getpid());
-        Ok(Spawner { plan, job, output, streams, input, lifeline, launcher, file_limit })
+        Ok(Spawner { plan, job, notes, output, streams, input, lifeline, launcher, file_limit })
     }
 
     /// What must be kept for as long as the job runs.
@@ -140,7 +142,7 @@ impl<'a> Spawner<'a> {
         // Those of a rank that this launcher may be a child of are not the parents of these.
         command.env_remove(PARENTS);
         // Where it is a rank's child itself; a job may say that its ranks are on several nodes, though they are not.
-        command.env_remove(NODES);
+        command.env_remove(NODES).env_remove(RECORDS_FD);
         let both = self.redirect_outputs(&mut command, rank).map_err(failed)?;
         command
             .arg0(&section.name)
@@ -168,12 +170,16 @@ impl<'a> Spawner<'a> {
         if let Some(directory) = &section.directory {
             command.current_dir(directory);
         }
+        if let Some(notes) = self.notes {
+            command.env(RECORDS_FD, said(notes.as_fd())?);
+        }
         let child_setup = ChildSetup {
             launcher: self.launcher,
             group: group.number(),
             guard: guard.as_raw_fd(),
             inherited: [self.job.as_fd(), lifeline, guard.as_fd(), pmi.as_fd()]
                 .map(|descriptor| descriptor.as_raw_fd()),
+            notes: self.notes.map(|notes| notes.as_fd().as_raw_fd()),
             cpus: self.plan.placement.cpus[places]
                 .iter()
                 .map(Option::as_deref)
@@ -308,6 +314,7 @@ struct ChildSetup {
     group: i32,
     guard: RawFd,
     inherited: [RawFd; 4],
+    notes: Option<RawFd>,
     cpus: Option<CpuSet>,
     file_limit: Rlimit,
 }
@@ -321,7 +328,7 @@ impl ChildSetup {
         if rustix::process::getppid() != Some(self.launcher) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        for descriptor in self.inherited {
+        for descriptor in self.inherited.into_iter().chain(self.notes) {
             // SAFETY: the parent keeps these open across the fork, so they are open here.
             let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
             rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;

@@ -1,5 +1,6 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
+mod noted;
 mod spawned;
 mod states;
 mod survived;
@@ -80,6 +81,8 @@ pub(crate) struct Watch {
     spawned: Vec<Spawned>,
     /// What this one is called where several are spoken of.
     title: String,
+    /// What the ranks have noted, with their hosts.
+    notes: noted::Notes,
 }
 
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
@@ -148,6 +151,7 @@ impl Watch {
             died: Vec::new(),
             spawned: Vec::new(),
             title: String::new(),
+            notes: Vec::new(),
         };
         if !spec.quiet {
             watch.point_out_settings();
@@ -183,6 +187,7 @@ impl Watch {
                 self.sites.iter_mut().for_each(|site| site.order(Order::Close(which)));
             }
         }
+        self.tell_profile();
         let report = self.report();
         if report.is_some() {
             self.outputs.end_line();
@@ -331,6 +336,7 @@ impl Watch {
             Event::Spawn { rank, process, request } => self.spawn(index, rank, process, &request),
             Event::States(states) => site.states = Some(states),
             Event::Answered => {}
+            Event::Notes(notes) => self.notes.push((site.host(), notes)),
             Event::InputTaken => {
                 self.untaken = self.untaken.saturating_sub(1);
                 if self.untaken == 0 {

@@ -7,6 +7,7 @@
 use crate::job_spec::JobSpec;
 use crate::output::Which;
 use crate::pmi::Entry;
+use crate::profile::RankNotes;
 use crate::report::Ending;
 use crate::spawn_request::SpawnRequest;
 use rustix::event::{PollFd, PollFlags};
@@ -100,6 +101,8 @@ pub(crate) enum Event {
     Answered,
     /// What rank 0 was given to read is read.
     InputTaken,
+    /// What a rank has noted.
+    Notes(RankNotes),
     /// No process of the job is left here.
     Over,
     /// The host, or the way to it, is lost.
@@ -112,6 +115,7 @@ impl Event {
         match self {
             Event::Ended(end) | Event::Died(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
             Event::Aborted { rank: Some(rank), .. } | Event::Spawn { rank, .. } => ranks.contains(rank),
+            Event::Notes(notes) => ranks.contains(&notes.rank),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,
         }

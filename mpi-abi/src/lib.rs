@@ -10,6 +10,7 @@
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
 //! - `memory`: where the library has its own.
+//! - `noting`: who takes notes of calls, if anybody does.
 //! - `turn`: which thread of the program may call.
 //! - `exception`, `panic`: what leaves a function of the program, or of this library, otherwise than by its end.
 // The arguments are the standard's.
@@ -40,6 +41,7 @@ pub mod initialization;
 pub mod interface;
 pub mod language;
 mod memory;
+mod noting;
 mod number;
 pub mod operation;
 mod panic;

@@ -81,7 +81,7 @@ extern "C" fn end_of_process() {
     if is_ending() {
         return;
     }
-    in_turn(|| {
+    in_turn("MPI_Session_finalize", || {
         if let Ok(rank) = peek()
             && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
         {

@@ -55,6 +55,8 @@ mod port;
 mod ports;
 mod probe;
 mod process;
+#[doc(hidden)]
+pub mod profile;
 mod rank;
 #[doc(hidden)]
 pub mod reduction;
@@ -109,7 +111,7 @@ pub use request::Request;
 pub use rwmpi_derive::{Datatype, Message, test};
 // What front ends of other languages share a rank by.
 #[doc(hidden)]
-pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker, settings};
+pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};
 pub use scope::{Scope, scope};
 #[doc(hidden)]
 pub use select::file::{FileUnion, FileWays};

@@ -2,6 +2,7 @@
 //! here.
 
 pub(crate) mod company;
+mod noted_wait;
 mod outlasting;
 mod services;
 mod turns;
@@ -31,11 +32,13 @@ use crate::failures::Failures;
 use crate::group::Numbers;
 use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
+use crate::profile::Recorder;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
 use crate::untyped::Streams;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 use company::Company;
+use noted_wait::NotedWait;
 use services::Services;
 
 /// How long a lost peer is the launcher's business alone.
@@ -48,6 +51,8 @@ const LOOKS_OF_MANY: u32 = 16;
 /// belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
+    /// Who takes notes, if somebody wants them.
+    recorder: Option<Rc<Recorder>>,
     protocol: Protocol,
     tuning: Tuning,
     activity: ActivityRecord,
@@ -123,13 +128,15 @@ impl Process {
         protocol: Protocol,
         tuning: &Tuning,
         (lanes, lane): (Rc<Lanes>, usize),
+        recorder: Option<Rc<Recorder>>,
     ) -> Self {
         let may_sleep_soon = Cell::new(matches!(fabric, JobFabric::Cluster(_)));
         let failures = Failures::new(matches!(&fabric, JobFabric::Node(fabric) if fabric.keeps_going()));
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
-            engine: RefCell::new(JobEngine::new(fabric, protocol, tuning)),
+            engine: RefCell::new(JobEngine::new(fabric, protocol, tuning, recorder.clone())),
+            recorder,
             protocol,
             tuning: *tuning,
             turn: OnceCell::new(),
@@ -302,22 +309,25 @@ impl Process {
         let mut backoff = Backoff::default();
         let mut idles = 0_u32;
         let mut watch = DepartureWatch::new(self);
+        let mut noted = NotedWait::default();
         self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
-                if idles >= PUBLISHED_AFTER {
-                    self.activity.publish(2, [0]);
+                if idles > 0 {
+                    self.end_published(idles, noted);
                 }
                 return Ok(result);
             }
             if self.progress_all()? {
                 backoff.reset();
                 watch.reset();
+                noted.end(self);
                 if let Some(turn) = self.turn.get() {
                     turn.tell();
                 }
                 continue;
             }
+            noted.begin(self, each);
             idles = idles.saturating_add(1);
             let is_published = idles.is_multiple_of(PUBLISHED_AFTER);
             if is_published {
@@ -524,6 +534,11 @@ impl Process {
     /// The number of this lane.
     pub(crate) fn lane(&self) -> usize {
         self.lane
+    }
+
+    /// Who takes notes, if somebody wants them.
+    pub(crate) fn recorder(&self) -> Option<&Rc<Recorder>> {
+        self.recorder.as_ref()
     }
 
     /// What it has in common with the rank's other lanes.

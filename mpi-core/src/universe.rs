@@ -20,6 +20,7 @@ use crate::event::Observer;
 use crate::group::Group;
 use crate::lanes::Lanes;
 use crate::process::Process;
+use crate::profile::Recorder;
 use crate::tuning::Tuning;
 use crate::{Buffer, Pod, Result};
 
@@ -157,7 +158,17 @@ pub struct Universe {
 impl Universe {
     /// A member of the job that `fabric` belongs to.
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning, thread_level: ThreadLevel) -> Universe {
-        let process = Rc::new(Process::new(fabric, protocol, tuning, (Rc::default(), 0)));
+        Universe::noting(fabric, (protocol, tuning), thread_level, None)
+    }
+
+    /// The same, and it may take notes.
+    fn noting(
+        fabric: JobFabric,
+        (protocol, tuning): (Protocol, &Tuning),
+        thread_level: ThreadLevel,
+        recorder: Option<Rc<Recorder>>,
+    ) -> Universe {
+        let process = Rc::new(Process::new(fabric, protocol, tuning, (Rc::default(), 0), recorder));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
@@ -176,12 +187,14 @@ impl Universe {
     /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all
     /// members can.
     pub(crate) fn of_member(
-        Membership { fabric, lanes, starter, parents }: Membership,
+        Membership { fabric, lanes, starter, parents, records }: Membership,
         (protocol, tuning): (Protocol, &Tuning),
         thread_level: ThreadLevel,
         with_lanes: bool,
     ) -> Result<Universe> {
-        let mut universe = Universe::new(fabric, protocol, tuning, thread_level);
+        let (activity, peers) = (fabric.activity(), fabric.peers());
+        let recorder = records.map(|records| Rc::new(Recorder::new(records, activity, peers, with_lanes)));
+        let mut universe = Universe::noting(fabric, (protocol, tuning), thread_level, recorder);
         *universe.starter.borrow_mut() = starter;
         if !lanes.is_empty() && universe.world.allreduce_value(with_lanes, |one, other| *one && *other)? {
             universe.add_lanes(lanes);
@@ -341,6 +354,12 @@ impl Universe {
         (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().engine().observe(observer));
     }
 
+    /// Who takes notes of this rank, if somebody wants them.
+    #[doc(hidden)]
+    pub fn recorder(&self) -> Option<Rc<Recorder>> {
+        self.world.process().recorder().cloned()
+    }
+
     /// The values by which this job chooses its ways.
     #[doc(hidden)]
     pub fn tuning(&self) -> &Tuning {
@@ -400,6 +419,9 @@ impl Universe {
             process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
         }
         self.flush(process)?;
+        if let Some(recorder) = process.recorder() {
+            recorder.finish(&self.traffic());
+        }
         process.engine().finish();
         Ok(())
     }

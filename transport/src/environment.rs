@@ -37,6 +37,8 @@ pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 /// The connection to our launcher, likewise; may be absent. It is that of [`crate::pmi::PMI_FD`], of which only the
 /// number can be said there.
 pub const CONNECTION_FD: &str = "RWMPI_PMI_FD";
+/// The file of notes ([`crate::Records`]), likewise; absent: nobody wants any.
+pub const RECORDS_FD: &str = "RWMPI_RECORDS_FD";
 
 /// Who has had this process's job started, as [`crate::Parents`] says it; absent: nobody of another job.
 pub const PARENTS: &str = "RWMPI_PARENTS";

@@ -74,6 +74,8 @@ mod primitive;
 #[cfg(not(loom))]
 mod range_set;
 #[cfg(not(loom))]
+mod records;
+#[cfg(not(loom))]
 mod remote_memory;
 #[cfg_attr(loom, allow(dead_code))]
 mod ring;
@@ -118,8 +120,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT, UNIVERSE_SIZE,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE,
+    THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;
 #[cfg(not(loom))]
@@ -146,12 +148,14 @@ pub use page_marks::{Mark, PageMarks};
 #[cfg(not(loom))]
 pub use pmix::PmixError;
 #[cfg(not(loom))]
+pub use records::{Moment, Records, RecordsFile};
+#[cfg(not(loom))]
 pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
 #[cfg(not(loom))]
-pub use turn::lanes::{Held, Turns};
+pub use turn::lanes::{Held, Observer, Turns};
 pub use turn::{Taken, Turn, Visit};
 #[cfg(not(loom))]
 pub use worker::{Cot, Worker};

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
 use crate::environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT, UNIVERSE_SIZE,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE,
+    THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 
 /// How messages travel.
@@ -140,6 +140,7 @@ const TOLD: &[&str] = &[
     TUNING_TABLE,
     PROGRAM_NUMBER,
     UNIVERSE_SIZE,
+    RECORDS_FD,
 ];
 
 /// What the project's own tests are told.

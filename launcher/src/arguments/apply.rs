@@ -5,11 +5,14 @@ use super::words::{Given, note};
 use crate::hosts::{self, Dealing, HostList};
 use crate::job_spec::{JobSpec, Section};
 use crate::placement::{self, apply_bind, apply_map, apply_rank_by, parse_cpus};
+use crate::profile;
 use crate::this_machine;
 use rwmpi_core::Protocol;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What applies to the program of a section. What is left are options of the whole job.
@@ -54,6 +57,9 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::FaultTolerance => spec.keeps_going = tolerates(given)?,
         Id::NoHangCheck => spec.hang_check = false,
         Id::PrintExitCodes => spec.say_endings = true,
+        Id::Profile if given.values.is_empty() => spec.profile = Some(profile::USUAL_PAGE.into()),
+        Id::Profile => spec.profile = Some(own_file(given)?),
+        Id::Trace => spec.trace = Some(own_file(given)?),
         Id::DoNotLaunch => spec.starts_nothing = true,
         Id::Quiet => spec.quiet = true,
         Id::Display => display(spec, given, notes)?,
@@ -71,6 +77,16 @@ fn universe_size(given: &Given) -> Result<Option<usize>, String> {
         "INFINITE" => Ok(Some(i32::MAX as usize)),
         _ => given.number(1).map(Some),
     }
+}
+
+/// A file that is to be written: not an option or a program, which are there where the file's name was left out.
+fn own_file(given: &Given) -> Result<PathBuf, String> {
+    let path = PathBuf::from(&given.values[0]);
+    let is_program = || path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    if given.values[0].as_bytes().starts_with(b"-") || is_program() {
+        return Err(given.refuse("it is to be a file to write to, and this is an option or a program"));
+    }
+    Ok(path)
 }
 
 /// Which cores the ranks have.

@@ -8,7 +8,7 @@
 pub(super) struct Known {
     /// Its names, without dashes; the first is the one that help shows.
     pub(super) names: &'static [&'static str],
-    /// What its values are called.
+    /// What its values are called; one in brackets may be left out, and is given behind an equals sign only.
     pub(super) values: &'static [&'static str],
     /// Whose it is besides ours: M(PICH), I(ntel), O(pen MPI).
     pub(super) peers: &'static str,
@@ -73,6 +73,7 @@ pub(super) enum Id {
     Prefix,
     PrefixPattern,
     PrintExitCodes,
+    Profile,
     Protocol,
     Quiet,
     RankBy,
@@ -87,6 +88,7 @@ pub(super) enum Id {
     Threads,
     Timeout,
     Timestamps,
+    Trace,
     Transport,
     UniverseSize,
     Version,
@@ -380,6 +382,20 @@ const JOB: &[Known] = &[
         "Do not say so when all ranks wait for what can't come any more",
     ),
     does(
+        Id::Profile,
+        &["profile"],
+        &["[=FILE]"],
+        "MI",
+        "Say at the end where the ranks' time went and who waited for whom; FILE is a page with all of it [default: rwmpi-profile.html], and numbers are beside it",
+    ),
+    does(
+        Id::Trace,
+        &["trace"],
+        &["FILE"],
+        "I",
+        "Write what each rank did when, with arrows from sends to receives, as a trace that Perfetto opens",
+    ),
+    does(
         Id::Display,
         &["display"],
         &["WHAT,..."],
@@ -476,7 +492,7 @@ const WITHOUT_EFFECT: &[Known] = &[
         "O",
         BUILT_OTHERWISE,
     ),
-    nothing(&["pmi-port", "hybrid-hosts", "profile", "enable-x", "disable-x"], &[], "MI", BUILT_OTHERWISE),
+    nothing(&["pmi-port", "hybrid-hosts", "enable-x", "disable-x"], &[], "MI", BUILT_OTHERWISE),
     nothing(&["enable-hostname-propagation", "disable-hostname-propagation"], &[], "MI", BUILT_OTHERWISE),
     nothing(
         &["pmi-connect", "branch-count", "tmpdir", "bootstrap-exec-args", "use-app-topology"],
@@ -526,7 +542,7 @@ const WITHOUT_EFFECT: &[Known] = &[
     nothing(&["gtool", "gtoolfile", "gdb-args", "gdba"], &["TOOLS"], "I", NO_DEBUGGER),
     nothing(&["gdb", "tv", "debug", "stop-on-exec", "stop-in-init", "stop-in-app"], &[], "IO", NO_DEBUGGER),
     nothing(&["xterm"], &["RANKS"], "O", NO_DEBUGGER),
-    nothing(&["aps", "mps", "trace", "check-mpi", "trace-collectives", "trace-imbalance"], &[], "I", NO_PROFILER),
+    nothing(&["aps", "mps", "check-mpi", "trace-collectives", "trace-imbalance"], &[], "I", NO_PROFILER),
     nothing(&["silent-abort"], &[], "I", "why a job has ended is always said"),
     nothing(
         &["xml", "parsable", "parseable", "display-topo", "display-comm", "display-comm-init", "display-comm-finalize"],

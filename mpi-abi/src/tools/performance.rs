@@ -214,7 +214,7 @@ pub fn t_pvar_handle_free<A: Abi>(session: *mut c_void, handle: Out<*mut c_void>
 pub fn t_pvar_read<A: Abi>(session: *mut c_void, handle: *mut c_void, into: Memory) -> c_int {
     run::<A>(|| {
         let Variable { read, class, .. } = VARIABLES[variable::<A>(session, handle)?];
-        let of_job = in_turn(|| Some(read(peek().ok()?.universe.borrow().as_ref()?)));
+        let of_job = in_turn("MPI_T_pvar_read", || Some(read(peek().ok()?.universe.borrow().as_ref()?)));
         let written = match class {
             Class::State => {
                 let number = of_job.unwrap_or(number_of(Protocol::Auto)) as c_int;

@@ -55,6 +55,8 @@ struct Shared {
     local: Group,
     /// Whether it is an intercommunicator.
     inter: bool,
+    /// Whether short collectives go a short way, on which nobody takes notes.
+    has_short_way: bool,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
@@ -120,6 +122,7 @@ impl Communicator {
         let remote = remote.map(|remote| remote.numbered_by(process.numbers()));
         let rank = local.rank().expect("a process makes only communicators it belongs to");
         let inter = remote.is_some();
+        let notes_collectives = process.recorder().is_some_and(|recorder| !recorder.has_front_end());
         let partners = remote.unwrap_or_else(|| local.clone());
         let shared = Shared {
             is_joined: process.is_joined(),
@@ -132,6 +135,7 @@ impl Communicator {
             partners,
             local,
             inter,
+            has_short_way: !inter && !notes_collectives,
             topology,
             attributes: Attributes::default(),
             name: RefCell::default(),
@@ -235,7 +239,8 @@ impl Communicator {
     /// The slots of its ranks, if it has one group and they are known already, and have room for that collective.
     #[inline]
     pub(crate) fn slots_for(&self, what: Collective) -> Option<&Slots> {
-        self.slots()?.get()?.as_ref().filter(|slots| slots.limits().have_room_for(what))
+        let slots = self.shared.has_short_way.then_some(&self.shared.slots)?;
+        slots.get()?.as_ref().filter(|slots| slots.limits().have_room_for(what))
     }
 
     /// The slots of its ranks, if it has one group.

@@ -15,6 +15,13 @@ pub(crate) struct MatchedMessage {
     key: usize,
 }
 
+impl MatchedMessage {
+    /// A number that no other message has at this time.
+    pub(crate) fn number(&self) -> usize {
+        self.key
+    }
+}
+
 impl<F: Fabric> Engine<F> {
     /// Envelope and length of the message that a receive with that pattern would get now.
     pub(crate) fn probe(&mut self, pattern: &Pattern) -> Option<Completion> {

@@ -43,10 +43,12 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it
-/// waits for, the protocol's and progress's names, and the table of lengths, which is one for the whole job.
+/// waits for, what it has noted, the protocol's and progress's names, and the table of lengths, which is one for the
+/// whole job.
 pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &[
     "describe_activity",
     "describe_wait",
+    "profile",
     "read_answer",
     "Answer",
     "Partner",
@@ -98,6 +100,8 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     // What the launcher hands down, and explains.
     "mpi-core/src/tuning.rs",
     "mpi-core/src/tuning/",
+    // What ranks note, for the launcher and for front ends of other languages.
+    "mpi-core/src/profile/",
     // What derives and macros write into programs.
     "mpi-core/src/mark.rs",
     "mpi-core/src/message/form.rs",
@@ -223,6 +227,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The mapped file and what lies in it.
     "transport/src/segment.rs",
     "transport/src/mapping.rs",
+    // The same of the file of notes.
+    "transport/src/records.rs",
     "transport/src/node.rs",
     "transport/src/node/copying.rs",
     "transport/src/node/tests.rs",
@@ -267,6 +273,7 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/node.rs",
     "transport/src/node/memory.rs",
     "transport/src/page_marks.rs",
+    "transport/src/records.rs",
     "transport/src/remote_memory.rs",
     "transport/src/segment.rs",
     "transport/src/signal.rs",
