@@ -38,9 +38,11 @@ pub(crate) enum Call {
     UseWindow,
     Spawn,
     Meet,
+    Fence,
+    FreeWindow,
 }
 
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 30] = [
     "init",
     "finalize",
     "send",
@@ -69,6 +71,8 @@ const NAMES: [&str; 28] = [
     "operation on a window",
     "spawning of ranks",
     "meeting with another job",
+    "fence of a window",
+    "window release",
 ];
 
 impl Call {
