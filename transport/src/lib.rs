@@ -90,6 +90,8 @@ mod span;
 pub mod spawning;
 #[cfg(not(loom))]
 mod tcp;
+#[cfg(not(loom))]
+mod threads;
 mod turn;
 #[cfg(not(loom))]
 mod wait;
@@ -148,6 +150,8 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
+#[cfg(not(loom))]
+pub use threads::Threads;
 #[cfg(not(loom))]
 pub use turn::lanes::{Held, Turns};
 pub use turn::{Taken, Turn, Visit};
