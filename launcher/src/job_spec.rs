@@ -176,6 +176,9 @@ pub struct JobSpec {
     pub(crate) explain: bool,
     /// Whether to say so if the ranks hang.
     pub(crate) hang_check: bool,
+    /// Whether to show a live table of the ranks. For whoever watches the job; the daemons of the hosts do not.
+    #[serde(skip)]
+    pub(crate) live: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
     /// Whether to say which ranks each host has.
@@ -241,6 +244,7 @@ impl JobSpec {
             report_bindings: false,
             explain: false,
             hang_check: true,
+            live: false,
             say_endings: false,
             shows_map: false,
             starts_nothing: false,

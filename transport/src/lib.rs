@@ -33,6 +33,8 @@ mod element_lock;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
+#[cfg(not(loom))]
+mod faults;
 #[cfg(all(any(test, fuzzing), not(loom)))]
 pub mod fuzz;
 mod handover;
@@ -118,8 +120,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE,
+    THREADS, TRANSPORT,
 };
 pub use fabric::*;
 #[cfg(not(loom))]

@@ -25,6 +25,8 @@ const DYING: &[&str] = &[
     "__assert_fail",
     "std::process::abort",
 ];
+/// So many frames that takes at most.
+const DYING_MAX: usize = 8;
 /// Whoever calls these is not the program.
 const FIRST: &[&str] = &["main", "MAIN__", "start_thread"];
 const FIRST_IN_RUST: &str = "__rust_begin_short_backtrace";
@@ -133,15 +135,21 @@ fn name(program: &Program, file: &str, place: u64, back: u64) -> Vec<Named> {
     named
 }
 
-/// What is shown of a backtrace: what the program did, without what had called it or let it die.
-fn shown(frames: &[Named]) -> Vec<&str> {
-    let first = frames.iter().position(|frame| !DYING.contains(&frame.function.as_str()));
-    let of_program = &frames[first.unwrap_or(0)..];
-    let end = of_program
-        .iter()
-        .position(|frame| frame.function.contains(FIRST_IN_RUST))
-        .or_else(|| of_program.iter().position(|frame| FIRST.contains(&frame.function.as_str())).map(|last| last + 1));
-    of_program[..end.unwrap_or(of_program.len())].iter().map(|frame| frame.text.as_str()).collect()
+/// What is shown of a backtrace: what the program did, without what had called it or let it die. Lines that repeat the
+/// one before are counted.
+fn shown(frames: &[Named]) -> Vec<String> {
+    let dying = frames.iter().take(DYING_MAX).rposition(|frame| DYING.contains(&frame.function.as_str()));
+    let of_program = dying.map_or(frames, |last| &frames[last + 1..]);
+    let of_program = if of_program.is_empty() { frames } else { of_program };
+    let in_rust = of_program.iter().position(|frame| frame.function.contains(FIRST_IN_RUST));
+    let in_c = || of_program.iter().position(|frame| FIRST.contains(&frame.function.as_str())).map(|last| last + 1);
+    let end = in_rust.or_else(in_c).unwrap_or(of_program.len());
+    let runs = of_program[..end].chunk_by(|one, next| one.text == next.text);
+    let line = |run: &[Named]| match run {
+        [one] => one.text.clone(),
+        several => format!("{} (×{})", several[0].text, several.len()),
+    };
+    runs.map(line).collect()
 }
 
 #[cfg(test)]
@@ -159,6 +167,8 @@ mod tests {
         assert_eq!(shown(&all), ["check", "main"]);
         let rust = frames(&["step", "hello::main", "std::sys::backtrace::__rust_begin_short_backtrace", "main"]);
         assert_eq!(shown(&rust), ["step", "hello::main"]);
+        assert_eq!(shown(&frames(&["0x77 in libc.so.6", "raise", "step", "main"])), ["step", "main"]);
+        assert_eq!(shown(&frames(&["step", "step", "step", "main"])), ["step (×3)", "main"]);
         assert_eq!(shown(&frames(&["abort"])), ["abort"], "better than nothing");
     }
 

@@ -7,6 +7,7 @@ use crate::job_spec::{JobSpec, Section};
 use crate::placement::{self, apply_bind, apply_map, apply_rank_by, parse_cpus};
 use crate::this_machine;
 use rwmpi_core::Protocol;
+use rwmpi_transport::settings;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -49,6 +50,8 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::SegmentDir => spec.segment_directory = Some((&given.values[0]).into()),
         Id::ReportBindings => spec.report_bindings = true,
         Id::Explain => spec.explain = true,
+        Id::Watch => spec.live = true,
+        Id::Check => spec.environment.push((settings::CHECK.into(), "on".into())),
         Id::NoHangCheck => spec.hang_check = false,
         Id::PrintExitCodes => spec.say_endings = true,
         Id::DoNotLaunch => spec.starts_nothing = true,

@@ -32,6 +32,7 @@ pub(super) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     BindTo,
+    Check,
     ConfigFile,
     CoresPerRank,
     CpuSet,
@@ -87,6 +88,7 @@ pub(super) enum Id {
     Timestamps,
     Transport,
     Version,
+    Watch,
     WorkingDirectory,
 }
 
@@ -353,6 +355,20 @@ const JOB: &[Known] = &[
         &[],
         "MIO",
         "Say what was decided about cores, binding, waiting and memory, and why",
+    ),
+    does(
+        Id::Watch,
+        &["watch"],
+        &[],
+        "",
+        "Show a table of the ranks while they run: what each does, for whom it waits, who holds others up",
+    ),
+    does(
+        Id::Check,
+        &["check"],
+        &[],
+        "",
+        "Compare the collectives of the ranks (root, operation, length), and name what is left at the end, in C and Fortran programs",
     ),
     does(
         Id::NoHangCheck,
