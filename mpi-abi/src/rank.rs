@@ -18,6 +18,7 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Tur
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
+use crate::checking::Checks;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
 use crate::file::FileEntry;
@@ -37,7 +38,7 @@ pub struct Rank {
     lane: usize,
     pub(crate) turn: &'static Turn,
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
-    predefined: [Rc<CommunicatorEntry>; 2],
+    pub(crate) predefined: [Rc<CommunicatorEntry>; 2],
     /// The lane's other communicators.
     pub(crate) communicators: Table<Rc<CommunicatorEntry>>,
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
@@ -91,6 +92,8 @@ pub struct Common {
     pub(crate) partitioned: RefCell<HashMap<u32, Partitioned>>,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
+    /// What ranks do that does not go together.
+    pub(crate) checks: Checks,
     /// The threads that make progress meanwhile.
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -288,6 +291,7 @@ impl Rank {
             generalized: RefCell::default(),
             partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
+            checks: Checks::of_job(),
             workers: RefCell::default(),
             private_memory: RefCell::default(),
         }));
