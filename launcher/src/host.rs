@@ -3,12 +3,14 @@
 //! It decides nothing: what an ending means and when the job is over is for `watch`, which knows all hosts. In a job on
 //! one host both are in one process; otherwise a daemon has the host, and orders and events go through a link.
 
+mod faulting;
 mod hanging;
 
 use crate::error::LaunchError;
 use crate::explain;
+use crate::faults::FaultPipe;
 use crate::hang::HangCheck;
-use crate::job_spec::JobSpec;
+use crate::job_spec::{JobSpec, Output};
 use crate::lanes;
 use crate::other_mpi;
 use crate::output::Which;
@@ -16,12 +18,15 @@ use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
 use crate::profile::Notes;
 use crate::redirect;
+use crate::repeats::Writer;
 use crate::report::{Ending, counted};
+use crate::samples::{ProcessSample, Sample};
 use crate::shared_heap;
 use crate::sources::{Destinations, Lines, Sources};
 use crate::spawn::{JobProcess, Lifeline, RankInputKind, Spawner};
 use crate::standard_input::RankInputs;
 use crate::streams::Prefix;
+use crate::symbols::Question;
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
@@ -76,6 +81,10 @@ pub(crate) struct Host {
     next_look: Instant,
     look_from: usize,
     hang_check: HangCheck,
+    /// Where ranks say where a fault has killed them, if they are to.
+    faults: Option<FaultPipe>,
+    /// Names for these places have been asked for; and the ranks of each backtrace.
+    naming: Option<(Question, Vec<Vec<usize>>)>,
     drain: Option<Drain>,
     /// Dropped last: closing it has the kernel kill whatever is left.
     lifeline: Option<Lifeline>,
@@ -131,22 +140,27 @@ impl Host {
             next_look: Instant::now(),
             look_from: 0,
             hang_check: HangCheck::default(),
+            faults: None,
+            naming: None,
             drain: None,
             lifeline: None,
         };
         host.hang_check = host.hang_check();
+        host.faults = host.fault_pipe()?;
         Ok(host)
     }
 
     /// Starts all ranks.
     pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
-        let spawner = Spawner::new(&self.plan, (&self.job, self.notes.as_ref()), &self.spec, self.input_kind)?;
+        let faults = self.faults.as_ref().map(FaultPipe::writer);
+        let spawner = Spawner::new(&self.plan, (&self.job, self.notes.as_ref()), &self.spec, self.input_kind, faults)?;
         let mut files = Vec::new();
         let outputs = self.plan.processes.iter().map(|places| self.outputs_of(places, &mut files));
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         for ((index, places), (prefix, [stdout, stderr])) in self.plan.processes.iter().enumerate().zip(outputs) {
             let section = self.plan.section(places.start).number;
             let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
+            let writer = self.writer(places.start, process.pid(), prefix.as_ref());
             epoll::add(&self.exits, &process.end, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
             self.processes.push(Process { process, ended: false });
@@ -154,14 +168,22 @@ impl Host {
                 self.input.add(pipe.into());
             }
             if let Some(pipe) = pipes.stdout {
-                self.sources.add(pipe, prefix.clone(), stdout)?;
+                self.sources.add(pipe, prefix.clone(), stdout, None)?;
             }
             if let Some(pipe) = pipes.stderr {
-                self.sources.add(pipe, prefix, stderr)?;
+                self.sources.add(pipe, prefix, stderr, writer)?;
             }
         }
         self.lifeline = Some(spawner.into_lifeline());
         Ok(())
+    }
+
+    /// Who a rank is whose repetitions are told as a number, where the user reads them and a clock does not tell them
+    /// apart.
+    fn writer(&self, place: usize, pid: i32, prefix: Option<&Prefix>) -> Option<Writer> {
+        let is_read = self.spec.output == Output::Forward && !self.spec.streams.timestamps;
+        let prefix = prefix.map_or(0, |prefix| prefix.text.len());
+        is_read.then(|| Writer { rank: self.plan.ranks[place], pid, prefix })
     }
 
     /// What goes before lines of a process with these ranks, and where they go; `files`: those that are open.
@@ -189,10 +211,17 @@ impl Host {
             Order::Signal(signal) => _ = Signal::from_named_raw(signal).map(|signal| self.signal_all(signal)),
             Order::Release(entries) => self.pmi.release(entries),
             Order::Spawned { process, failure } => self.pmi.answer_request(process, failure.as_deref()),
-            Order::Abort(code) => self.job.set_aborted(code, "the launcher ended the job"),
+            Order::Abort(code) => {
+                self.sources.fail();
+                self.job.set_aborted(code, "the launcher ended the job");
+            }
             Order::SayStates => {
                 let states = self.running().map(|place| self.seen(place)).collect();
                 self.news.push(Event::States(states));
+            }
+            Order::Sample => {
+                let samples = self.running().map(|place| self.sample(place)).collect();
+                self.news.push(Event::Samples(samples));
             }
             Order::Input(piece) => {
                 self.input.give(&piece);
@@ -214,6 +243,7 @@ impl Host {
             self.sources.readable().filter(|_| !self.held).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
         polled.extend(self.input.poll());
+        polled.extend(self.naming.as_ref().and_then(|(question, _)| question.poll()));
     }
 
     /// How long to wait at most.
@@ -234,6 +264,7 @@ impl Host {
         self.look_at_job();
         self.look_for_vanished(now);
         self.look_for_hang(now);
+        self.tell_names(now);
         self.go_on_draining(now, read);
         Ok(std::mem::take(&mut self.news))
     }
@@ -266,6 +297,10 @@ impl Host {
             process.ended = true;
             epoll::delete(&self.exits, &process.process.end).map_err(LaunchError::system("let go of a rank"))?;
             ended.push((index, ending));
+        }
+        if ended.iter().any(|(_, ending)| !matches!(ending, Ending::Exited { code: 0 })) {
+            self.sources.fail();
+            self.faults.iter_mut().for_each(FaultPipe::gather);
         }
         // What was said before explains the endings.
         self.serve_pmi();
@@ -400,6 +435,12 @@ impl Host {
         }
     }
 
+    /// What there is to be seen of the rank at that place.
+    fn sample(&self, place: usize) -> Sample {
+        let seen = self.seen(place);
+        Sample { seen, copied: self.job.copied_by(place), process: ProcessSample::of(seen.pid) }
+    }
+
     /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives
     /// up.)
     fn report_strangers(&mut self) {
@@ -432,6 +473,7 @@ impl Host {
             self.news.extend(notes.of_ranks(&self.plan.ranks).into_iter().map(Event::Notes));
         }
         self.report_strangers();
+        self.ask_for_names();
         self.held = false;
         let now = Instant::now();
         self.drain.get_or_insert(Drain { begun: now, last_read: now });
@@ -444,9 +486,10 @@ impl Host {
             drain.last_read = now;
         }
         let silent = now.saturating_duration_since(drain.last_read) >= DRAIN_SILENCE;
-        if self.sources.all_closed() || silent || now.saturating_duration_since(drain.begun) >= DRAIN_MAX {
+        let is_read = self.sources.all_closed() || silent || now.saturating_duration_since(drain.begun) >= DRAIN_MAX;
+        if is_read && self.naming.is_none() {
             let mut lines = Lines::default();
-            self.sources.close_all(&mut lines);
+            self.sources.close_all(now, &mut lines);
             self.tell_output(&mut lines);
             self.news.push(Event::Over);
             self.drain = None;

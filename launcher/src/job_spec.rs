@@ -180,6 +180,9 @@ pub struct JobSpec {
     pub(crate) hang_check: bool,
     /// Whether the job goes on when a rank dies.
     pub(crate) keeps_going: bool,
+    /// Whether to show a live table of the ranks. For whoever watches the job; the daemons of the hosts do not.
+    #[serde(skip)]
+    pub(crate) live: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
     /// Whether to say which ranks each host has.
@@ -250,6 +253,7 @@ impl JobSpec {
             explain: false,
             hang_check: true,
             keeps_going: false,
+            live: false,
             say_endings: false,
             shows_map: false,
             starts_nothing: false,

@@ -30,8 +30,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, Wait
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{
-    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE, THREADS,
-    UNIVERSE_SIZE, handed_down, raised,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE,
+    THREADS, UNIVERSE_SIZE, handed_down, raised,
 };
 use std::io;
 use std::ops::Range;
@@ -90,6 +90,8 @@ pub(crate) struct Spawner<'a> {
     streams: &'a Redirection,
     input: RankInputKind,
     lifeline: Lifeline,
+    /// To which ranks report their faults, if they are to.
+    faults: Option<OwnedFd>,
     launcher: Pid,
     /// The limit on open files before it was raised: the ranks get it back.
     file_limit: Rlimit,
@@ -107,13 +109,16 @@ impl<'a> Spawner<'a> {
         (job, notes): (&'a Job, Option<&'a Notes>),
         spec: &'a JobSpec,
         input: RankInputKind,
+        faults: Option<BorrowedFd<'_>>,
     ) -> Result<Self, LaunchError> {
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
             .map_err(LaunchError::system("create the lifeline of the ranks"))?;
         let file_limit = raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK);
         let lifeline = Lifeline { _write: write, read: raised(read) };
+        let faults = faults.map(|pipe| pipe.try_clone_to_owned().map(raised)).transpose();
+        let faults = faults.map_err(LaunchError::system("pass on the pipe for faults of the ranks"))?;
         let (output, streams, launcher) = (spec.output, &spec.streams, rustix::process::getpid());
-        Ok(Spawner { plan, job, notes, output, streams, input, lifeline, launcher, file_limit })
+        Ok(Spawner { plan, job, notes, output, streams, input, lifeline, faults, launcher, file_limit })
     }
 
     /// What must be kept for as long as the job runs.
@@ -163,6 +168,10 @@ impl<'a> Spawner<'a> {
             })
             .process_group(group.number());
         self.introduce(&mut command, &places, pmi.as_fd(), said(pmi.as_fd())?);
+        command.env_remove(FAULTS_FD);
+        if let Some(faults) = &self.faults {
+            command.env(FAULTS_FD, said(faults.as_fd())?);
+        }
         if self.plan.nodes.iter().any(|&node| node != self.plan.nodes[0]) {
             let nodes: Vec<String> = self.plan.nodes.iter().map(usize::to_string).collect();
             command.env(NODES, nodes.join(","));
@@ -178,8 +187,11 @@ impl<'a> Spawner<'a> {
             group: group.number(),
             guard: guard.as_raw_fd(),
             inherited: [self.job.as_fd(), lifeline, guard.as_fd(), pmi.as_fd()]
-                .map(|descriptor| descriptor.as_raw_fd()),
-            notes: self.notes.map(|notes| notes.as_fd().as_raw_fd()),
+                .into_iter()
+                .chain(self.faults.as_ref().map(AsFd::as_fd))
+                .chain(self.notes.map(|notes| notes.as_fd()))
+                .map(|descriptor| descriptor.as_raw_fd())
+                .collect(),
             cpus: self.plan.placement.cpus[places]
                 .iter()
                 .map(Option::as_deref)
@@ -313,8 +325,7 @@ struct ChildSetup {
     launcher: Pid,
     group: i32,
     guard: RawFd,
-    inherited: [RawFd; 4],
-    notes: Option<RawFd>,
+    inherited: Vec<RawFd>,
     cpus: Option<CpuSet>,
     file_limit: Rlimit,
 }
@@ -328,7 +339,7 @@ impl ChildSetup {
         if rustix::process::getppid() != Some(self.launcher) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        for descriptor in self.inherited.into_iter().chain(self.notes) {
+        for &descriptor in &self.inherited {
             // SAFETY: the parent keeps these open across the fork, so they are open here.
             let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
             rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;

@@ -4,11 +4,13 @@
 //! So nobody listens anywhere, and what passes here, the job's secret included, is as safe from others as the agent
 //! makes it.
 
+use crate::faults::Backtrace;
 use crate::job_spec::JobSpec;
 use crate::output::Which;
 use crate::pmi::Entry;
 use crate::profile::RankNotes;
 use crate::report::Ending;
+use crate::samples::Sample;
 use crate::spawn_request::SpawnRequest;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
@@ -41,6 +43,8 @@ pub(crate) enum Order {
     Abort(i32),
     /// Say what each rank is doing.
     SayStates,
+    /// Say what there is to be seen of each rank.
+    Sample,
     /// Say that you are there.
     Answer,
     /// Give this to rank 0 to read; nothing: it is at its end.
@@ -95,8 +99,12 @@ pub(crate) enum Event {
     Aborted { rank: Option<usize>, code: i32, text: String },
     /// The process of that rank asks for further ranks.
     Spawn { rank: usize, process: usize, request: SpawnRequest },
+    /// Where ranks were that a fault of their own has killed.
+    Backtraces(Vec<Backtrace>),
     /// What the ranks that still run are doing.
     States(Vec<RankSeen>),
+    /// What there is to be seen of the ranks that still run.
+    Samples(Vec<Sample>),
     /// The daemon is there.
     Answered,
     /// What rank 0 was given to read is read.
@@ -116,6 +124,8 @@ impl Event {
             Event::Ended(end) | Event::Died(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
             Event::Aborted { rank: Some(rank), .. } | Event::Spawn { rank, .. } => ranks.contains(rank),
             Event::Notes(notes) => ranks.contains(&notes.rank),
+            Event::Backtraces(all) => all.iter().flat_map(|one| &one.ranks).all(|rank| ranks.contains(rank)),
+            Event::Samples(samples) => samples.iter().all(|sample| ranks.contains(&sample.seen.rank)),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,
         }

@@ -20,6 +20,7 @@ pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
 mod caller;
+mod checking;
 pub mod collective;
 pub mod communicator;
 pub mod datatype;

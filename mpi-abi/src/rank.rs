@@ -19,6 +19,7 @@ use rwmpi_io::Conversion;
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
+use crate::checking::Checks;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
 use crate::failures::revoked;
@@ -97,6 +98,8 @@ pub struct Common {
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
     /// Representations of data in files that the program has registered, by name.
     pub(crate) representations: RefCell<HashMap<String, Rc<dyn Conversion>>>,
+    /// What ranks do that does not go together.
+    pub(crate) checks: Checks,
     /// The threads that make progress meanwhile.
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -295,6 +298,7 @@ impl Rank {
             partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
             representations: RefCell::default(),
+            checks: Checks::of_job(),
             workers: RefCell::default(),
             private_memory: RefCell::default(),
         }));

@@ -38,12 +38,14 @@ pub(crate) enum Call {
     UseWindow,
     Spawn,
     Meet,
+    Fence,
+    FreeWindow,
     Revoke,
     Agree,
     Shrink,
 }
 
-const NAMES: [&str; 31] = [
+const NAMES: [&str; 33] = [
     "init",
     "finalize",
     "send",
@@ -72,6 +74,8 @@ const NAMES: [&str; 31] = [
     "operation on a window",
     "spawning of ranks",
     "meeting with another job",
+    "fence of a window",
+    "window release",
     "revocation of a communicator",
     "agreement",
     "shrinking of a communicator",

@@ -35,6 +35,8 @@ mod element_lock;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
+#[cfg(not(loom))]
+mod faults;
 #[cfg(all(any(test, fuzzing), not(loom)))]
 pub mod fuzz;
 mod handover;
@@ -94,6 +96,8 @@ mod span;
 pub mod spawning;
 #[cfg(not(loom))]
 mod tcp;
+#[cfg(not(loom))]
+mod threads;
 mod turn;
 #[cfg(not(loom))]
 mod wait;
@@ -120,8 +124,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE,
-    THREADS, TRANSPORT, UNIVERSE_SIZE,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD,
+    SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;
 #[cfg(not(loom))]
@@ -154,6 +158,8 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
+#[cfg(not(loom))]
+pub use threads::Threads;
 #[cfg(not(loom))]
 pub use turn::lanes::{Held, Observer, Turns};
 pub use turn::{Taken, Turn, Visit};

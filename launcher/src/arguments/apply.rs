@@ -8,6 +8,7 @@ use crate::placement::{self, apply_bind, apply_map, apply_rank_by, parse_cpus};
 use crate::profile;
 use crate::this_machine;
 use rwmpi_core::Protocol;
+use rwmpi_transport::settings;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -55,6 +56,8 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::Explain => spec.explain = true,
         Id::KeepGoing => spec.keeps_going = true,
         Id::FaultTolerance => spec.keeps_going = tolerates(given)?,
+        Id::Watch => spec.live = true,
+        Id::Check => spec.environment.push((settings::CHECK.into(), "on".into())),
         Id::NoHangCheck => spec.hang_check = false,
         Id::PrintExitCodes => spec.say_endings = true,
         Id::Profile if given.values.is_empty() => spec.profile = Some(profile::USUAL_PAGE.into()),

@@ -32,6 +32,7 @@ pub(super) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     BindTo,
+    Check,
     ConfigFile,
     CoresPerRank,
     CpuSet,
@@ -92,6 +93,7 @@ pub(super) enum Id {
     Transport,
     UniverseSize,
     Version,
+    Watch,
     WorkingDirectory,
 }
 
@@ -373,6 +375,20 @@ const JOB: &[Known] = &[
         &[],
         "MIO",
         "Say what was decided about cores, binding, waiting and memory, and why",
+    ),
+    does(
+        Id::Watch,
+        &["watch"],
+        &[],
+        "",
+        "Show a table of the ranks while they run: what each does, for whom it waits, who holds others up",
+    ),
+    does(
+        Id::Check,
+        &["check"],
+        &[],
+        "",
+        "Compare the collectives of the ranks (root, operation, length), and name what is left at the end, in C and Fortran programs",
     ),
     does(
         Id::NoHangCheck,

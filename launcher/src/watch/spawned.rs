@@ -121,6 +121,7 @@ impl Watch {
             self.suspicion.as_ref().map(|&(when, _)| when),
             self.failed_late.as_ref().map(|&(when, _)| when).filter(|&when| when > now),
             self.question.as_ref().map(|question| question.until),
+            self.viewing.as_ref().map(|viewing| viewing.next),
         ];
         let own = due.into_iter().flatten().map(|due| due.saturating_duration_since(now));
         let of_sites = self.sites.iter().filter_map(|site| site.due(now));

@@ -71,7 +71,7 @@ impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
 impl Communicator {
     /// Tells the watchers.
     pub(crate) fn begin(&self, call: Call, bytes: usize) {
-        self.process().tell(call, Target::NONE, self.context() + context::COLLECTIVE, bytes);
+        self.process().tell(self.told_as(call), Target::NONE, self.context() + context::COLLECTIVE, bytes);
     }
 
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {

@@ -66,6 +66,8 @@ struct Shared {
     nonblocking_slots: OnceSlots,
     nodes: OnceNodes,
     mark: Cell<usize>,
+    /// What is told of collectives on it that are parts of a call of another name.
+    told_as: Cell<Option<Call>>,
 }
 
 /// So many collectives in a row are told apart by their tags; far more than can be in flight.
@@ -144,6 +146,7 @@ impl Communicator {
             nonblocking_slots: OnceSlots::new(),
             nodes: OnceNodes::new(),
             mark: Cell::new(0),
+            told_as: Cell::new(None),
         };
         shared.process.has_communicator();
         let communicator = Communicator { shared: Rc::new(shared) };
@@ -368,6 +371,19 @@ impl Communicator {
     /// Sets the word of [`Communicator::mark`].
     pub fn set_mark(&self, mark: usize) {
         self.shared.mark.set(mark);
+    }
+
+    /// Does something that is a part of `call`: its collectives here are told as that.
+    pub(crate) fn as_part_of<R>(&self, call: Call, part: impl FnOnce(&Self) -> R) -> R {
+        let before = self.shared.told_as.replace(Some(call));
+        let result = part(self);
+        self.shared.told_as.set(before);
+        result
+    }
+
+    /// What is told of a collective of that name.
+    pub(crate) fn told_as(&self, call: Call) -> Call {
+        self.shared.told_as.get().unwrap_or(call)
     }
 
     /// Deletes its attributes and lets go of it (MPI_Comm_free). Operations in flight keep what they need of it.

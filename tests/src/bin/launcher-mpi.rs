@@ -53,6 +53,7 @@ fn main() -> rwmpi::Result<()> {
         }
         "abort" if rank == 1 => universe.abort(3, "the input makes no sense"),
         "panic" if rank == 1 => panic!("a bug"),
+        "die" if rank == 1 => std::process::abort(),
         "wait-in-cycle" => rwmpi::scope(|scope| {
             let incoming = world.irecv(scope, &mut buffer, (rank + 1) % size, 5)?;
             world.send(&[1_u8], (rank + 1) % size, 6)?;

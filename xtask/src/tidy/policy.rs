@@ -10,6 +10,8 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     // Files, on what every program may use of MPI.
     ("rwmpi-io", &["rwmpi-core"]),
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
+    // What the launcher has done by another program, which knows it by what the two say to each other.
+    ("rwmpi-console", &[]),
     ("rwmpi-heap", &["rwmpi-transport"]),
     ("rwmpi-heap-preload", &["rwmpi-heap"]),
     ("rwmpi", &["rwmpi-core", "rwmpi-heap", "rwmpi-io", "rwmpi-launcher"]),
@@ -214,6 +216,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/examples/packing.rs",
     // The same for reductions: functions of the program, and numbers that only inline assembly reaches.
     "mpi-core/src/reduction/applied.rs",
+    // Loops that are compiled for several generations of processors.
+    "mpi-core/src/reduction/arithmetic.rs",
     "mpi-core/src/reduction/extended.rs",
     "mpi-core/src/reduction/tests.rs",
     "mpi-core/src/reduction/user.rs",
@@ -222,6 +226,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Descriptors that are inherited by number.
     "transport/src/descriptor.rs",
     "transport/src/environment.rs",
+    // A handler for signals of faults, which the kernel and the unwinder call.
+    "transport/src/faults.rs",
     // The functions of a library in C that launchers bring.
     "transport/src/pmix.rs",
     // The mapped file and what lies in it.
@@ -266,6 +272,8 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/attach.rs",
     "transport/src/control.rs",
     "transport/src/element_lock.rs",
+    // Between threads that fault at the same time.
+    "transport/src/faults.rs",
     "transport/src/heap.rs",
     "transport/src/job.rs",
     "transport/src/layout.rs",
