@@ -96,4 +96,5 @@ struct Readme;
 #[doc = include_str!("../docs/book/src/types.md")]
 #[doc = include_str!("../docs/book/src/requests.md")]
 #[doc = include_str!("../docs/book/src/threads.md")]
+#[doc = include_str!("../docs/book/src/spawning.md")]
 struct Book;

@@ -42,6 +42,11 @@ pub enum LaunchError {
     /// Ranks that are threads of a process, where that cannot be.
     #[error("--threads: ranks that are threads of a process need memory in common with all others: {0}")]
     Threads(&'static str),
+    /// A job that goes on when a rank dies, where that cannot be.
+    #[error(
+        "--keep-going: a job that goes on when ranks die has all its ranks on one host, in processes of their own: {0}"
+    )]
+    KeepGoing(&'static str),
     /// A number of lanes that the job cannot have.
     #[error("{by}: {what}")]
     Lanes {
@@ -137,6 +142,7 @@ impl LaunchError {
             LaunchError::NoRanks(_)
             | LaunchError::TooManyRanks
             | LaunchError::Threads(_)
+            | LaunchError::KeepGoing(_)
             | LaunchError::Lanes { .. }
             | LaunchError::Tuning(_) => exit_code::USAGE,
             LaunchError::NotFound { .. } => exit_code::NOT_FOUND,

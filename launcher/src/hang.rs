@@ -12,6 +12,7 @@
 //! there, and in jobs of several lanes, nothing is said.
 
 use rwmpi_core::Answer;
+use rwmpi_transport::Threads;
 use std::time::{Duration, Instant};
 
 /// How long all must have waited before they are called.
@@ -34,9 +35,10 @@ pub(crate) trait Ranks {
     fn answer(&self, rank: usize) -> Answer;
     /// Has it answer again.
     fn call(&self, rank: usize);
-    /// Whether nothing but another rank can end the wait of one that has given this answer; `None`: it has begun to
-    /// leave the job, and whatever it waits for helps nobody.
-    fn is_closed(&self, rank: usize, answer: &Answer) -> Option<bool>;
+    /// What the threads of a rank's process are about, if they can be seen.
+    fn threads(&self, rank: usize) -> Option<Threads>;
+    /// Whether it has begun to leave the job: whatever it waits for helps nobody.
+    fn is_leaving(&self, rank: usize) -> bool;
 }
 
 /// The check of one job.
@@ -55,6 +57,8 @@ struct Called {
     periods: Vec<u32>,
     /// How often they had answered, after all periods had been read.
     given: Vec<u32>,
+    /// What the threads were about, where other threads of the program may be the rank, too.
+    threads: Vec<Option<Threads>>,
 }
 
 impl HangCheck {
@@ -73,17 +77,14 @@ impl HangCheck {
             return None;
         };
         let answers: Vec<Answer> = waiting.iter().map(|&rank| ranks.answer(rank)).collect();
-        match self.called.as_ref().filter(|called| called.are_quiet(&waiting, &answers)) {
-            Some(called) if called.have_all_answered(&answers) && are_closed(ranks, &waiting, &answers) => {
+        match self.called.take().filter(|called| called.are_quiet(&waiting, &answers)) {
+            Some(called) if !called.have_all_answered(&answers) => self.called = Some(called),
+            Some(called) if called.are_closed(ranks, &answers) => {
                 self.is_off = true;
                 return Some(waiting.into_iter().zip(answers).collect());
             }
-            Some(_) => {}
-            None => {
-                let given = waiting.iter().map(|&rank| ranks.answer(rank).given).collect();
-                let periods = answers.iter().map(|answer| answer.period).collect();
-                self.called = Some(Called { ranks: waiting.clone(), periods, given });
-            }
+            // Threads that were awake may be asleep by now: from here on all is looked at anew.
+            _ => self.called = Some(Called::begin(ranks, &waiting, &answers)),
         }
         self.calls += 1;
         let doublings = self.calls.saturating_sub(QUICK_CALLS).min(16);
@@ -94,6 +95,15 @@ impl HangCheck {
 }
 
 impl Called {
+    /// Before they are called: what they have answered so far.
+    fn begin(ranks: &impl Ranks, waiting: &[usize], answers: &[Answer]) -> Called {
+        let threads = waiting.iter().zip(answers).map(|(&rank, answer)| threads_of(ranks, rank, answer)).collect();
+        let periods = answers.iter().map(|answer| answer.period).collect();
+        // After all periods have been read.
+        let given = waiting.iter().map(|&rank| ranks.answer(rank).given).collect();
+        Called { ranks: waiting.to_vec(), periods, given, threads }
+    }
+
     /// Whether they are the same ranks, and in all nothing has happened since.
     fn are_quiet(&self, ranks: &[usize], answers: &[Answer]) -> bool {
         self.ranks == ranks && self.periods.iter().eq(answers.iter().map(|answer| &answer.period))
@@ -102,13 +112,26 @@ impl Called {
     fn have_all_answered(&self, answers: &[Answer]) -> bool {
         self.given.iter().zip(answers).all(|(given, answer)| answer.given >= given + ANSWERS)
     }
+
+    /// Whether nothing else can help any of those that have not begun to leave.
+    fn are_closed(&self, ranks: &impl Ranks, answers: &[Answer]) -> bool {
+        let all = self.ranks.iter().zip(answers).zip(&self.threads);
+        let mut staying = all.filter(|((rank, _), _)| !ranks.is_leaving(**rank)).peekable();
+        staying.peek().is_some()
+            && staying.all(|((&rank, answer), before)| {
+                let is_alone = || {
+                    let now = threads_of(ranks, rank, answer);
+                    now.as_ref().is_some_and(Threads::is_one_alone) && now == *before
+                };
+                answer.is_closed && (!answer.is_shared || is_alone())
+            })
+    }
 }
 
-/// Whether nothing else can help any of those that have not begun to leave.
-fn are_closed(ranks: &impl Ranks, waiting: &[usize], answers: &[Answer]) -> bool {
-    let closed: Vec<bool> =
-        waiting.iter().zip(answers).filter_map(|(&rank, answer)| ranks.is_closed(rank, answer)).collect();
-    !closed.is_empty() && closed.iter().all(|&is_closed| is_closed)
+/// What the threads of a process are about, if it matters: other threads of the program might call MPI. Where all of them
+/// were asleep before the ranks were called, and have not left a processor since, none does.
+fn threads_of(ranks: &impl Ranks, rank: usize, answer: &Answer) -> Option<Threads> {
+    if answer.is_shared { ranks.threads(rank) } else { None }
 }
 
 #[cfg(test)]
@@ -131,6 +154,9 @@ mod tests {
         next: RefCell<Vec<Next>>,
         all_wait: Cell<bool>,
         leaving: Cell<Option<usize>>,
+        /// What is seen of threads, look by look.
+        threads: fn(u64) -> Option<Threads>,
+        looks: Cell<u64>,
     }
 
     fn fakes(count: usize) -> Fakes {
@@ -152,6 +178,8 @@ mod tests {
             next: vec![Next::Answers; count].into(),
             all_wait: true.into(),
             leaving: None.into(),
+            threads: |_| None,
+            looks: 0.into(),
         }
     }
 
@@ -173,8 +201,13 @@ mod tests {
             }
         }
 
-        fn is_closed(&self, rank: usize, answer: &Answer) -> Option<bool> {
-            (self.leaving.get() != Some(rank)).then_some(answer.is_closed)
+        fn threads(&self, _: usize) -> Option<Threads> {
+            self.looks.set(self.looks.get() + 1);
+            (self.threads)(self.looks.get())
+        }
+
+        fn is_leaving(&self, rank: usize) -> bool {
+            self.leaving.get() == Some(rank)
         }
     }
 
@@ -210,6 +243,24 @@ mod tests {
         assert_eq!(looks(&mut check, &fakes, 20), None);
         fakes.leaving.set(Some(1));
         assert!(looks(&mut check, &fakes, 20).is_some(), "one that leaves helps nobody, whatever it waits for");
+    }
+
+    #[test]
+    fn other_threads_are_no_hindrance_as_long_as_they_sleep() {
+        fn asleep(switches: u64) -> Threads {
+            Threads { asleep: vec![(8, 3), (9, switches)], others: 1, catches: false }
+        }
+        let said = |seen: fn(u64) -> Option<Threads>| {
+            let (mut check, fakes) = (HangCheck::new(true), Fakes { threads: seen, ..fakes(2) });
+            fakes.answers.borrow_mut().iter_mut().for_each(|answer| answer.is_shared = true);
+            looks(&mut check, &fakes, 20).is_some()
+        };
+        assert!(said(|_| Some(asleep(4))));
+        assert!(!said(|look| Some(asleep(look))), "one is awake now and then");
+        assert!(said(|look| Some(asleep(look.min(6)))), "it has gone to sleep");
+        assert!(!said(|_| None), "nothing is known");
+        assert!(!said(|_| Some(Threads { others: 2, ..asleep(4) })), "one may be about to send");
+        assert!(!said(|_| Some(Threads { catches: true, ..asleep(4) })), "a timer may wake one");
     }
 
     #[test]

@@ -3,24 +3,30 @@
 //! It decides nothing: what an ending means and when the job is over is for `watch`, which knows all hosts. In a job on
 //! one host both are in one process; otherwise a daemon has the host, and orders and events go through a link.
 
+mod faulting;
 mod hanging;
 
 use crate::error::LaunchError;
 use crate::explain;
+use crate::faults::FaultPipe;
 use crate::hang::HangCheck;
-use crate::job_spec::JobSpec;
+use crate::job_spec::{JobSpec, Output};
 use crate::lanes;
 use crate::other_mpi;
 use crate::output::Which;
 use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
+use crate::profile::Notes;
 use crate::redirect;
+use crate::repeats::Writer;
 use crate::report::{Ending, counted};
+use crate::samples::{ProcessSample, Sample};
 use crate::shared_heap;
 use crate::sources::{Destinations, Lines, Sources};
 use crate::spawn::{JobProcess, Lifeline, RankInputKind, Spawner};
 use crate::standard_input::RankInputs;
 use crate::streams::Prefix;
+use crate::symbols::Question;
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
@@ -52,6 +58,8 @@ pub(crate) struct Host {
     plan: Plan,
     input_kind: RankInputKind,
     job: Job,
+    /// Where the ranks take notes, if somebody wants them.
+    notes: Option<Notes>,
     pmi: PmiServer,
     processes: Vec<Process>,
     /// Readable when a process has ended.
@@ -73,6 +81,10 @@ pub(crate) struct Host {
     next_look: Instant,
     look_from: usize,
     hang_check: HangCheck,
+    /// Where ranks say where a fault has killed them, if they are to.
+    faults: Option<FaultPipe>,
+    /// Names for these places have been asked for; and the ranks of each backtrace.
+    naming: Option<(Question, Vec<Vec<usize>>)>,
     drain: Option<Drain>,
     /// Dropped last: closing it has the kernel kill whatever is left.
     lifeline: Option<Lifeline>,
@@ -100,6 +112,8 @@ impl Host {
     ) -> Result<Host, LaunchError> {
         let plan = Plan::resolve(&spec, ranks, nodes)?;
         let job = create_job(&spec, &plan)?;
+        let notes = Notes::of_job(&spec, plan.nodes.len())
+            .map_err(LaunchError::system("make a file for notes of the ranks"))?;
         let mut news: Vec<Event> = explain::lines(&spec, &plan).into_iter().map(Event::Note).collect();
         if spec.explain {
             news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0])));
@@ -112,6 +126,7 @@ impl Host {
             plan,
             input_kind,
             job,
+            notes,
             processes: Vec::new(),
             exits,
             sources: Sources::new()?,
@@ -125,22 +140,27 @@ impl Host {
             next_look: Instant::now(),
             look_from: 0,
             hang_check: HangCheck::default(),
+            faults: None,
+            naming: None,
             drain: None,
             lifeline: None,
         };
         host.hang_check = host.hang_check();
+        host.faults = host.fault_pipe()?;
         Ok(host)
     }
 
     /// Starts all ranks.
     pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
-        let spawner = Spawner::new(&self.plan, &self.job, &self.spec, self.input_kind)?;
+        let faults = self.faults.as_ref().map(FaultPipe::writer);
+        let spawner = Spawner::new(&self.plan, (&self.job, self.notes.as_ref()), &self.spec, self.input_kind, faults)?;
         let mut files = Vec::new();
         let outputs = self.plan.processes.iter().map(|places| self.outputs_of(places, &mut files));
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         for ((index, places), (prefix, [stdout, stderr])) in self.plan.processes.iter().enumerate().zip(outputs) {
             let section = self.plan.section(places.start).number;
             let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
+            let writer = self.writer(places.start, process.pid(), prefix.as_ref());
             epoll::add(&self.exits, &process.end, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
             self.processes.push(Process { process, ended: false });
@@ -148,14 +168,22 @@ impl Host {
                 self.input.add(pipe.into());
             }
             if let Some(pipe) = pipes.stdout {
-                self.sources.add(pipe, prefix.clone(), stdout)?;
+                self.sources.add(pipe, prefix.clone(), stdout, None)?;
             }
             if let Some(pipe) = pipes.stderr {
-                self.sources.add(pipe, prefix, stderr)?;
+                self.sources.add(pipe, prefix, stderr, writer)?;
             }
         }
         self.lifeline = Some(spawner.into_lifeline());
         Ok(())
+    }
+
+    /// Who a rank is whose repetitions are told as a number, where the user reads them and a clock does not tell them
+    /// apart.
+    fn writer(&self, place: usize, pid: i32, prefix: Option<&Prefix>) -> Option<Writer> {
+        let is_read = self.spec.output == Output::Forward && !self.spec.streams.timestamps;
+        let prefix = prefix.map_or(0, |prefix| prefix.text.len());
+        is_read.then(|| Writer { rank: self.plan.ranks[place], pid, prefix })
     }
 
     /// What goes before lines of a process with these ranks, and where they go; `files`: those that are open.
@@ -183,10 +211,17 @@ impl Host {
             Order::Signal(signal) => _ = Signal::from_named_raw(signal).map(|signal| self.signal_all(signal)),
             Order::Release(entries) => self.pmi.release(entries),
             Order::Spawned { process, failure } => self.pmi.answer_request(process, failure.as_deref()),
-            Order::Abort(code) => self.job.set_aborted(code, "the launcher ended the job"),
+            Order::Abort(code) => {
+                self.sources.fail();
+                self.job.set_aborted(code, "the launcher ended the job");
+            }
             Order::SayStates => {
                 let states = self.running().map(|place| self.seen(place)).collect();
                 self.news.push(Event::States(states));
+            }
+            Order::Sample => {
+                let samples = self.running().map(|place| self.sample(place)).collect();
+                self.news.push(Event::Samples(samples));
             }
             Order::Input(piece) => {
                 self.input.give(&piece);
@@ -208,6 +243,7 @@ impl Host {
             self.sources.readable().filter(|_| !self.held).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
         polled.extend(self.input.poll());
+        polled.extend(self.naming.as_ref().and_then(|(question, _)| question.poll()));
     }
 
     /// How long to wait at most.
@@ -228,6 +264,7 @@ impl Host {
         self.look_at_job();
         self.look_for_vanished(now);
         self.look_for_hang(now);
+        self.tell_names(now);
         self.go_on_draining(now, read);
         Ok(std::mem::take(&mut self.news))
     }
@@ -261,15 +298,30 @@ impl Host {
             epoll::delete(&self.exits, &process.process.end).map_err(LaunchError::system("let go of a rank"))?;
             ended.push((index, ending));
         }
+        if ended.iter().any(|(_, ending)| !matches!(ending, Ending::Exited { code: 0 })) {
+            self.sources.fail();
+            self.faults.iter_mut().for_each(FaultPipe::gather);
+        }
         // What was said before explains the endings.
         self.serve_pmi();
         self.look_for_abort();
         for (index, ending) in ended {
             let places = self.plan.processes[index].clone();
-            let ends = places.map(|place| Event::Ended(RankEnd { seen: self.seen(place), ending }));
-            self.news.extend(ends.collect::<Vec<_>>());
+            let ends: Vec<Event> = places.map(|place| self.ended(place, ending)).collect();
+            self.news.extend(ends);
         }
         Ok(())
+    }
+
+    /// A rank has ended. In a job that goes on without it, the others hear of it at once.
+    fn ended(&self, place: usize, ending: Ending) -> Event {
+        let end = RankEnd { seen: self.seen(place), ending };
+        let is_outlived = self.job.keeps_going() && self.job.is_complete() && !end.seen.finished;
+        if is_outlived {
+            self.job.announce_death(place);
+            return Event::Died(end);
+        }
+        Event::Ended(end)
     }
 
     fn serve_pmi(&mut self) {
@@ -383,6 +435,12 @@ impl Host {
         }
     }
 
+    /// What there is to be seen of the rank at that place.
+    fn sample(&self, place: usize) -> Sample {
+        let seen = self.seen(place);
+        Sample { seen, copied: self.job.copied_by(place), process: ProcessSample::of(seen.pid) }
+    }
+
     /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives
     /// up.)
     fn report_strangers(&mut self) {
@@ -411,7 +469,11 @@ impl Host {
             let windows: Vec<_> = (0..self.plan.ranks.len()).map(|place| self.job.windows(place)).collect();
             self.news.extend(explain::windows(&self.plan.ranks, &windows).into_iter().map(Event::Note));
         }
+        if let Some(notes) = self.notes.take() {
+            self.news.extend(notes.of_ranks(&self.plan.ranks).into_iter().map(Event::Notes));
+        }
         self.report_strangers();
+        self.ask_for_names();
         self.held = false;
         let now = Instant::now();
         self.drain.get_or_insert(Drain { begun: now, last_read: now });
@@ -424,9 +486,10 @@ impl Host {
             drain.last_read = now;
         }
         let silent = now.saturating_duration_since(drain.last_read) >= DRAIN_SILENCE;
-        if self.sources.all_closed() || silent || now.saturating_duration_since(drain.begun) >= DRAIN_MAX {
+        let is_read = self.sources.all_closed() || silent || now.saturating_duration_since(drain.begun) >= DRAIN_MAX;
+        if is_read && self.naming.is_none() {
             let mut lines = Lines::default();
-            self.sources.close_all(&mut lines);
+            self.sources.close_all(now, &mut lines);
             self.tell_output(&mut lines);
             self.news.push(Event::Over);
             self.drain = None;
@@ -449,7 +512,7 @@ fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {
     let directory = spec.segment_directory.as_deref();
     let reads_all = plan.sections.iter().any(PlannedSection::is_under_valgrind);
     let heap_limit = if reads_all { HEAP_UNDER_VALGRIND } else { usize::MAX };
-    let shape = JobShape { peers: plan.ranks.len(), lanes: plan.lanes, heap_limit };
+    let shape = JobShape { peers: plan.ranks.len(), lanes: plan.lanes, heap_limit, keeps_going: spec.keeps_going };
     Job::create_shaped(&shape, directory).map_err(|source| LaunchError::SharedMemory {
         source,
         hint: directory

@@ -161,6 +161,8 @@ pub struct JobSpec {
     /// Ranks in each process.
     pub(crate) threads: usize,
     pub(crate) lanes: Option<usize>,
+    /// For how many ranks there is room, if the user says so.
+    pub(crate) universe_size: Option<usize>,
     pub(crate) timeout: Option<Duration>,
     /// What becomes of the ranks' streams.
     pub(crate) streams: Redirection,
@@ -176,6 +178,11 @@ pub struct JobSpec {
     pub(crate) explain: bool,
     /// Whether to say so if the ranks hang.
     pub(crate) hang_check: bool,
+    /// Whether the job goes on when a rank dies.
+    pub(crate) keeps_going: bool,
+    /// Whether to show a live table of the ranks. For whoever watches the job; the daemons of the hosts do not.
+    #[serde(skip)]
+    pub(crate) live: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
     /// Whether to say which ranks each host has.
@@ -191,6 +198,9 @@ pub struct JobSpec {
     pub(crate) launch_agent: Vec<OsString>,
     /// Name or address of the network interface that the ranks are to use between hosts.
     pub(crate) interface: Option<String>,
+    /// The page that a profile becomes, and the file of a trace, if these are wanted.
+    pub(crate) profile: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
 }
 
 fn no_activity() -> fn(&[u64; 8]) -> Option<String> {
@@ -231,6 +241,7 @@ impl JobSpec {
             wish: Wish::default(),
             threads: 1,
             lanes: None,
+            universe_size: None,
             timeout: None,
             streams: Redirection::default(),
             output: Output::Forward,
@@ -241,6 +252,8 @@ impl JobSpec {
             report_bindings: false,
             explain: false,
             hang_check: true,
+            keeps_going: false,
+            live: false,
             say_endings: false,
             shows_map: false,
             starts_nothing: false,
@@ -249,6 +262,8 @@ impl JobSpec {
             dealing: Dealing::default(),
             launch_agent: Vec::new(),
             interface: None,
+            profile: None,
+            trace: None,
         }
     }
 
@@ -294,6 +309,13 @@ impl JobSpec {
     /// where ranks are threads.
     pub fn lanes(mut self, lanes: usize) -> Self {
         self.lanes = Some(lanes);
+        self
+    }
+
+    /// Says for how many ranks there is room, those that the job spawns included (MPI_UNIVERSE_SIZE). Without it, as many
+    /// as the hosts have slots, or this machine cores.
+    pub fn universe_size(mut self, ranks: usize) -> Self {
+        self.universe_size = Some(ranks);
         self
     }
 
@@ -357,6 +379,13 @@ impl JobSpec {
     /// is said unless this is turned off.
     pub fn hang_check(mut self, check: bool) -> Self {
         self.hang_check = check;
+        self
+    }
+
+    /// Whether the job goes on when a rank dies: the others' operations with it fail, and the report at the end says
+    /// who has died. All ranks have to run on this host.
+    pub fn keep_going(mut self, keep_going: bool) -> Self {
+        self.keeps_going = keep_going;
         self
     }
 

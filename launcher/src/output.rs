@@ -5,6 +5,7 @@
 //! much waits to be written, the ranks' pipes are left unread, so that the ranks wait instead of our memory growing.
 
 use crate::error::exit_code;
+use crate::held_output::Held;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -84,6 +85,11 @@ impl Outputs {
             && destination.broken.is_none()
         {
             destination.in_line = last != b'\n';
+            if let Some(held) = &mut destination.held
+                && held.append(&lines).is_ok()
+            {
+                return;
+            }
             destination.pending.append(&mut lines);
         }
     }
@@ -141,6 +147,20 @@ impl Outputs {
         std::mem::take(&mut self.destinations[which as usize].pending)
     }
 
+    /// Keeps what would go to a terminal, in a file without a name, until [`Outputs::let_go`].
+    pub(crate) fn hold_back(&mut self) {
+        for destination in &mut self.destinations {
+            if destination.descriptor().is_some_and(rustix::termios::isatty) {
+                destination.held = Held::new().ok();
+            }
+        }
+    }
+
+    /// Has it written.
+    pub(crate) fn let_go(&mut self) {
+        self.destinations.iter_mut().filter_map(|destination| destination.held.as_mut()).for_each(Held::let_go);
+    }
+
     /// What was kept of standard output and standard error.
     pub(crate) fn into_captured(self) -> (String, String) {
         let [stdout, stderr] = self.destinations;
@@ -159,6 +179,8 @@ struct Destination {
     /// Whether the last line taken is unfinished.
     in_line: bool,
     broken: Option<Errno>,
+    /// What is to be written first.
+    held: Option<Held>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +192,7 @@ struct Target {
 
 impl Destination {
     fn keep() -> Self {
-        Destination { target: None, pending: Vec::new(), written: 0, in_line: false, broken: None }
+        Destination { target: None, pending: Vec::new(), written: 0, in_line: false, broken: None, held: None }
     }
 
     fn to(which: Which) -> Self {
@@ -190,12 +212,14 @@ impl Destination {
 
     /// Whether nothing waits to be written.
     fn is_empty(&self) -> bool {
-        self.target.is_none() || self.unwritten().is_empty()
+        let is_released = self.held.as_ref().is_some_and(|held| held.is_let_go);
+        self.target.is_none() || (self.unwritten().is_empty() && !is_released)
     }
 
     fn write(&mut self) {
         let Some(target) = self.target else { return };
-        while !self.is_empty() && self.broken.is_none() && has_room(descriptor(target.which)) {
+        self.fetch();
+        while !self.unwritten().is_empty() && self.broken.is_none() && has_room(descriptor(target.which)) {
             let unwritten = self.unwritten();
             let chunk = &unwritten[..unwritten.len().min(target.chunk_bytes)];
             match rustix::io::write(descriptor(target.which), chunk) {
@@ -204,12 +228,24 @@ impl Destination {
                 Err(error) => self.broken = Some(error),
             }
         }
-        if self.is_empty() || self.broken.is_some() {
+        if self.unwritten().is_empty() || self.broken.is_some() {
             self.pending.clear();
             self.written = 0;
         } else if self.written > UNWRITTEN_BYTES_MAX {
             self.pending.drain(..self.written);
             self.written = 0;
+        }
+    }
+
+    /// Takes up the next piece of what was held back, if it is time for it.
+    fn fetch(&mut self) {
+        let is_time = self.unwritten().is_empty();
+        let Some(held) = self.held.as_mut().filter(|held| is_time && held.is_let_go) else { return };
+        let piece = held.next_piece();
+        if piece.is_empty() || self.broken.is_some() {
+            self.held = None;
+        } else {
+            (self.pending, self.written) = (piece, 0);
         }
     }
 

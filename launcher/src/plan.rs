@@ -97,8 +97,16 @@ pub(crate) struct Plan {
     /// For each rank of the job, the number of its host.
     pub(crate) nodes: Vec<usize>,
     pub(crate) lanes: usize,
+    /// For how many ranks there is room.
+    pub(crate) universe_size: usize,
     pub(crate) placement: Placement,
     pub(crate) machine: Machine,
+}
+
+/// For how many ranks there is room: as the user says, as many as named hosts have slots, or as this machine has cores.
+fn universe_size(spec: &JobSpec, machine: &Machine) -> usize {
+    let slots = || spec.hosts.iter().map(|host| host.slots.unwrap_or(1)).fold(0, usize::saturating_add);
+    spec.universe_size.unwrap_or_else(|| if spec.hosts.is_empty() { machine.parallelism } else { slots() })
 }
 
 impl Plan {
@@ -129,7 +137,8 @@ impl Plan {
         let threads: Vec<Announced> = section_of.iter().map(|&index| with_lanes(sections[index].threads)).collect();
         let placement = placement::place(&spec.wish, &threads, &ranks, &machine);
         let processes = group(&section_of, spec.threads);
-        Ok(Plan { sections, ranks, section_of, processes, nodes, lanes, placement, machine })
+        let universe_size = universe_size(spec, &machine).max(nodes.len());
+        Ok(Plan { sections, ranks, section_of, processes, nodes, lanes, universe_size, placement, machine })
     }
 
     /// Whose the streams of a process with these ranks are.

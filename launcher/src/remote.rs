@@ -74,7 +74,7 @@ impl Remote {
         let (process, pipes) = spawn::start_agent(command, file_limit).map_err(failed)?;
         let mut complaints = Sources::new()?;
         let prefix = Prefix { text: format!("[{host}] ").into_bytes(), timed: false };
-        complaints.add(pipes.stderr, Some(prefix), Destinations::output(Which::Stderr))?;
+        complaints.add(pipes.stderr, Some(prefix), Destinations::output(Which::Stderr), None)?;
         let link = Link::new(pipes.stdout, pipes.stdin).map_err(LaunchError::system("talk with an agent"))?;
         let pulse = Pulse::new(Instant::now());
         Ok(Remote {
@@ -118,7 +118,7 @@ impl Remote {
         let mut lines = Lines::default();
         self.complaints.pump(now, &mut lines);
         if self.over {
-            self.complaints.close_all(&mut lines);
+            self.complaints.close_all(now, &mut lines);
         }
         let [_, lines] = lines;
         if !lines.is_empty() {

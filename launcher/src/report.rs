@@ -1,6 +1,7 @@
 //! The one report of a job that did not go well.
 
 use crate::error::exit_code;
+use crate::faults::Backtrace;
 use crate::placement::ranges;
 use crate::signals;
 use crate::waits;
@@ -196,6 +197,20 @@ pub(crate) fn table(states: &[RankState]) -> String {
     text + &waits::text(states)
 }
 
+/// Where ranks were that faults of their own have killed.
+pub(crate) fn backtraces(backtraces: &[Backtrace]) -> String {
+    let mut text = String::new();
+    for Backtrace { ranks, lines } in backtraces {
+        let times = if ranks.len() > 1 { format!(" (×{})", ranks.len()) } else { String::new() };
+        let verb = if ranks.len() == 1 { "was" } else { "were" };
+        let _ = writeln!(text, "  {} {} {verb} here{times}:", plural(ranks.len(), "rank"), ranges(ranks));
+        for (number, line) in lines.iter().enumerate() {
+            let _ = writeln!(text, "    #{number} {line}");
+        }
+    }
+    text
+}
+
 /// What stands before sentences about a job that a rank has spawned.
 pub(crate) fn of_spawned(by: usize) -> String {
     format!("of the job that rank {by} spawned, ")
@@ -273,6 +288,16 @@ mod tests {
         );
         assert!(text.contains("  program: ./heat 1000\n  last call: receive from rank 2, tag 7\n"), "{text}");
         assert_eq!(verdict.exit_code(), 139);
+    }
+
+    #[test]
+    fn backtraces_are_told_once_for_all_at_the_same_place() {
+        let of = |ranks: &[usize]| Backtrace { ranks: ranks.to_vec(), lines: vec!["f at a.c:1".into(), "main".into()] };
+        assert_eq!(
+            backtraces(&[of(&[3]), of(&[0, 1, 2, 7])]),
+            "  rank 3 was here:\n    #0 f at a.c:1\n    #1 main\n  \
+             ranks 0-2,7 were here (×4):\n    #0 f at a.c:1\n    #1 main\n"
+        );
     }
 
     #[test]

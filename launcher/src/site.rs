@@ -9,6 +9,7 @@ use crate::placement::ranges;
 use crate::pmi::Entry;
 use crate::remote::{Agent, Remote};
 use crate::report;
+use crate::samples::Sample;
 use crate::spawn::{self, RankInputKind};
 use crate::this_machine;
 use crate::wire::{Event, Order, RankSeen, Task};
@@ -33,6 +34,8 @@ pub(crate) struct Site {
     pub(crate) left: Option<Vec<Entry>>,
     /// Its answer to the last question what the ranks do.
     pub(crate) states: Option<Vec<RankSeen>>,
+    /// What there is to be seen of its ranks, likewise.
+    pub(crate) samples: Option<Vec<Sample>>,
     /// Whether its ranks' output is left where it is.
     held: bool,
     /// Whether no process of the job is left there.
@@ -82,6 +85,7 @@ impl Site {
                 in_job: false,
                 left: None,
                 states: None,
+                samples: None,
                 held: false,
                 over: false,
             })

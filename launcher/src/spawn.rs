@@ -20,6 +20,7 @@ use crate::group::Group;
 use crate::job_spec::{JobSpec, Output};
 use crate::local_variables;
 use crate::plan::{Plan, PlannedSection};
+use crate::profile::Notes;
 use crate::redirect::Redirection;
 use crate::shared_heap;
 use rustix::fs::{Mode, OFlags};
@@ -29,8 +30,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, Wait
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{
-    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, handed_down,
-    raised,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD, SIZE,
+    THREADS, UNIVERSE_SIZE, handed_down, raised,
 };
 use std::io;
 use std::ops::Range;
@@ -84,10 +85,13 @@ pub(crate) enum RankInputKind {
 pub(crate) struct Spawner<'a> {
     plan: &'a Plan,
     job: &'a Job,
+    notes: Option<&'a Notes>,
     output: Output,
     streams: &'a Redirection,
     input: RankInputKind,
     lifeline: Lifeline,
+    /// To which ranks report their faults, if they are to.
+    faults: Option<OwnedFd>,
     launcher: Pid,
     /// The limit on open files before it was raised: the ranks get it back.
     file_limit: Rlimit,
@@ -102,16 +106,19 @@ pub(crate) struct Lifeline {
 impl<'a> Spawner<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
-        job: &'a Job,
+        (job, notes): (&'a Job, Option<&'a Notes>),
         spec: &'a JobSpec,
         input: RankInputKind,
+        faults: Option<BorrowedFd<'_>>,
     ) -> Result<Self, LaunchError> {
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
             .map_err(LaunchError::system("create the lifeline of the ranks"))?;
         let file_limit = raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK);
         let lifeline = Lifeline { _write: write, read: raised(read) };
+        let faults = faults.map(|pipe| pipe.try_clone_to_owned().map(raised)).transpose();
+        let faults = faults.map_err(LaunchError::system("pass on the pipe for faults of the ranks"))?;
         let (output, streams, launcher) = (spec.output, &spec.streams, rustix::process::getpid());
-        Ok(Spawner { plan, job, output, streams, input, lifeline, launcher, file_limit })
+        Ok(Spawner { plan, job, notes, output, streams, input, lifeline, faults, launcher, file_limit })
     }
 
     /// What must be kept for as long as the job runs.
@@ -140,7 +147,7 @@ impl<'a> Spawner<'a> {
         // Those of a rank that this launcher may be a child of are not the parents of these.
         command.env_remove(PARENTS);
         // Where it is a rank's child itself; a job may say that its ranks are on several nodes, though they are not.
-        command.env_remove(NODES);
+        command.env_remove(NODES).env_remove(RECORDS_FD);
         let both = self.redirect_outputs(&mut command, rank).map_err(failed)?;
         command
             .arg0(&section.name)
@@ -151,6 +158,7 @@ impl<'a> Spawner<'a> {
             .env(SIZE, size.to_string())
             .env(PLACE, place.to_string())
             .env(PROGRAM_NUMBER, section.number.to_string())
+            .env(UNIVERSE_SIZE, self.plan.universe_size.to_string())
             .env(JOB_FD, said(self.job.as_fd())?)
             .env(LIFELINE_FD, said(lifeline)?)
             .stdin(match self.input {
@@ -160,6 +168,10 @@ impl<'a> Spawner<'a> {
             })
             .process_group(group.number());
         self.introduce(&mut command, &places, pmi.as_fd(), said(pmi.as_fd())?);
+        command.env_remove(FAULTS_FD);
+        if let Some(faults) = &self.faults {
+            command.env(FAULTS_FD, said(faults.as_fd())?);
+        }
         if self.plan.nodes.iter().any(|&node| node != self.plan.nodes[0]) {
             let nodes: Vec<String> = self.plan.nodes.iter().map(usize::to_string).collect();
             command.env(NODES, nodes.join(","));
@@ -167,12 +179,19 @@ impl<'a> Spawner<'a> {
         if let Some(directory) = &section.directory {
             command.current_dir(directory);
         }
+        if let Some(notes) = self.notes {
+            command.env(RECORDS_FD, said(notes.as_fd())?);
+        }
         let child_setup = ChildSetup {
             launcher: self.launcher,
             group: group.number(),
             guard: guard.as_raw_fd(),
             inherited: [self.job.as_fd(), lifeline, guard.as_fd(), pmi.as_fd()]
-                .map(|descriptor| descriptor.as_raw_fd()),
+                .into_iter()
+                .chain(self.faults.as_ref().map(AsFd::as_fd))
+                .chain(self.notes.map(|notes| notes.as_fd()))
+                .map(|descriptor| descriptor.as_raw_fd())
+                .collect(),
             cpus: self.plan.placement.cpus[places]
                 .iter()
                 .map(Option::as_deref)
@@ -306,7 +325,7 @@ struct ChildSetup {
     launcher: Pid,
     group: i32,
     guard: RawFd,
-    inherited: [RawFd; 4],
+    inherited: Vec<RawFd>,
     cpus: Option<CpuSet>,
     file_limit: Rlimit,
 }
@@ -320,7 +339,7 @@ impl ChildSetup {
         if rustix::process::getppid() != Some(self.launcher) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        for descriptor in self.inherited {
+        for &descriptor in &self.inherited {
             // SAFETY: the parent keeps these open across the fork, so they are open here.
             let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
             rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;

@@ -124,6 +124,7 @@ impl SpawnRequest {
         spec.protocol = of.protocol;
         spec.transport = of.transport;
         spec.lanes = of.lanes;
+        spec.universe_size = of.universe_size;
         spec.streams = of.streams.clone();
         spec.streams.input = Readers::Nobody;
         spec.output = of.output;
@@ -142,6 +143,10 @@ impl Wanted {
             match key.as_str() {
                 "wdir" => section = section.directory(value),
                 "path" => section.search = Some(value.into()),
+                "env" => {
+                    let set = value.lines().filter_map(|line| line.split_once('='));
+                    section = set.fold(section, |section, (name, value)| section.environment(name, value));
+                }
                 "host" | "hosts" if !HERE.contains(&value.as_str()) && value != here => {
                     return Err(format!(
                         "ranks can be spawned on the host of the spawning ones ({here}), not on {value}"

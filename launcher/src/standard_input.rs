@@ -26,6 +26,8 @@ pub(crate) fn choose(spec: &JobSpec) -> RankInputKind {
     };
     match spec.output {
         Output::Capture => RankInputKind::Nothing,
+        // Keys are for the table.
+        Output::Forward if spec.live && rustix::termios::isatty(rustix::stdio::stdin()) => RankInputKind::Nothing,
         // Of what several inherit each would get a part.
         Output::Forward if !is_one || rustix::termios::isatty(rustix::stdio::stdin()) => RankInputKind::Piped,
         Output::Forward => RankInputKind::Inherited,

@@ -1,26 +1,32 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
+mod asking;
+mod noted;
 mod spawned;
+mod survived;
+mod viewing;
 
 use crate::daemon::poll;
 use crate::error::{LaunchError, MOST_RANKS, exit_code};
+use crate::faults::Backtrace;
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::lanes;
 use crate::output::Outputs;
 use crate::redirect::Readers;
-use crate::report::{self, Ending, Failure, RankState, Verdict};
+use crate::report::{self, Ending, Failure, Verdict};
 use crate::signals::Signals;
 use crate::site::Site;
 use crate::spawn::RankInputKind;
 use crate::standard_input::{self, StandardInput};
 use crate::wire::{Event, Order, RankEnd, RankSeen};
+use asking::Question;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::Signal;
-use rwmpi_core::Wait;
 use spawned::Spawned;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use viewing::Viewing;
 
 /// How often is looked at what only the clock can tell, and a host at its job's shared page.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
@@ -33,8 +39,6 @@ const FINALIZED_GRACE: Duration = Duration::from_millis(500);
 const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
 /// A rank that gives up may do so because another host is in trouble, of which we have yet to hear.
 const CAUSE_GRACE: Duration = Duration::from_millis(500);
-/// How long a host may take to say what its ranks do.
-const ANSWER_GRACE: Duration = Duration::from_secs(1);
 /// How long a host may take to be done once its ranks have been sent SIGKILL.
 const HOST_GRACE: Duration = Duration::from_secs(2);
 
@@ -69,14 +73,22 @@ pub(crate) struct Watch {
     /// Until when the hosts are waited for.
     patience: Option<Instant>,
     question: Option<Question>,
+    /// The live table, if there is one.
+    viewing: Option<Viewing>,
     /// A rank that has ended and had never joined.
     absent: Option<RankEnd>,
     /// How ranks have ended, if that is to be said.
     endings: Vec<(usize, Ending)>,
+    /// Those that have died in a job that goes on.
+    died: Vec<Failure>,
+    /// Where ranks were that faults of their own have killed.
+    backtraces: Vec<Backtrace>,
     /// The jobs that ranks of this one have asked for.
     spawned: Vec<Spawned>,
     /// What this one is called where several are spoken of.
     title: String,
+    /// What the ranks have noted, with their hosts.
+    notes: noted::Notes,
 }
 
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
@@ -95,13 +107,6 @@ fn is_cause(ending: Ending) -> bool {
     matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 } | Ending::Vanished { .. })
 }
 
-/// What the ranks do is being asked.
-struct Question {
-    until: Instant,
-    /// Whether the job is to end then.
-    timed_out: bool,
-}
-
 impl Watch {
     /// Prepares everything, and says `notes`; starts the ranks if they are to run here.
     pub(crate) fn start(spec: Rc<JobSpec>, notes: &[String]) -> Result<Self, LaunchError> {
@@ -113,10 +118,13 @@ impl Watch {
             return Err(LaunchError::TooManyRanks);
         }
         check_threads(&spec)?;
+        survived::check(&spec)?;
         lanes::check(&spec)?;
         let input_kind = standard_input::choose(&spec);
-        let elsewhere =
-            spec.output == Output::Forward && !spec.hosts.is_empty() && spec.streams.input != Readers::Nobody;
+        let elsewhere = spec.output == Output::Forward
+            && !spec.live
+            && !spec.hosts.is_empty()
+            && spec.streams.input != Readers::Nobody;
         // Before anything starts: what reaches us from now on must reach the ranks.
         let signals = if spec.forward_signals { Signals::collect()? } else { Signals::ignored() };
         let started = Instant::now();
@@ -139,10 +147,14 @@ impl Watch {
             escalation: VecDeque::new(),
             patience: None,
             question: None,
+            viewing: None,
             absent: None,
             endings: Vec::new(),
+            died: Vec::new(),
+            backtraces: Vec::new(),
             spawned: Vec::new(),
             title: String::new(),
+            notes: Vec::new(),
         };
         if !spec.quiet {
             watch.point_out_settings();
@@ -167,6 +179,7 @@ impl Watch {
 
     /// Watches until no process of the job is left.
     pub(crate) fn run_to_end(mut self) -> Result<Outcome, LaunchError> {
+        self.open_table();
         let mut wall = None;
         while !self.is_over() {
             self.wait()?;
@@ -174,10 +187,12 @@ impl Watch {
             if self.go_on()? {
                 wall = Some(self.started.elapsed());
             }
+            self.look_at_table();
             for which in self.outputs.write() {
                 self.sites.iter_mut().for_each(|site| site.order(Order::Close(which)));
             }
         }
+        self.tell_profile();
         let report = self.report();
         if report.is_some() {
             self.outputs.end_line();
@@ -203,7 +218,8 @@ impl Watch {
 
     /// What did not go well, if something did not.
     fn report(&self) -> Option<String> {
-        let verdict = self.verdict.as_ref().map(|verdict| self.text_of(verdict));
+        let verdict = self.verdict.as_ref();
+        let verdict = verdict.map(|verdict| self.text_of(verdict) + &report::backtraces(&self.backtraces));
         match (verdict, self.outputs.lost()) {
             (Some(verdict), Some(lost)) => Some(format!("{verdict}  {lost}\n")),
             (None, Some(lost)) => Some(format!("not all that the ranks wrote is there: {lost}\n")),
@@ -243,6 +259,7 @@ impl Watch {
         let input_waits = input.is_some();
         let mut polled: Vec<PollFd<'_>> = input.into_iter().collect();
         self.poll_sites(&mut polled);
+        self.poll_table(&mut polled);
         polled.extend(self.signals.readable().map(|signals| PollFd::from_borrowed_fd(signals, PollFlags::IN)));
         let outputs = self.outputs.waiting_for_room();
         polled.extend(outputs.map(|output| PollFd::from_borrowed_fd(output, PollFlags::OUT)));
@@ -302,11 +319,15 @@ impl Watch {
                 let host = site.host();
                 self.end_at_once(Verdict::NotStarted { host, text, code });
             }
-            Event::Note(text) => match &site.name {
-                Some(name) => self.outputs.note(&format!("{name}: {text}")),
-                None => self.outputs.note(&text),
-            },
-            Event::Output(which, lines) => self.outputs.append(which, lines),
+            Event::Note(text) => {
+                let text = site.name.as_ref().map_or(text.clone(), |name| format!("{name}: {text}"));
+                self.show_written(text.as_bytes());
+                self.outputs.note(&text);
+            }
+            Event::Output(which, lines) => {
+                self.show_written(&lines);
+                self.outputs.append(which, lines);
+            }
             Event::Left(entries) => site.left = Some(entries),
             Event::Ended(end) => {
                 site.running = site.running.saturating_sub(1);
@@ -315,6 +336,7 @@ impl Watch {
                 }
                 ended.push(end);
             }
+            Event::Died(end) => self.outlive(index, &end),
             Event::Vanished(end) => {
                 if self.ranks_running() > 1 {
                     self.suspect(self.failure(&end), false);
@@ -323,8 +345,11 @@ impl Watch {
             Event::InJob(in_job) => site.in_job = in_job,
             Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }, false),
             Event::Spawn { rank, process, request } => self.spawn(index, rank, process, &request),
+            Event::Backtraces(all) => self.backtraces.extend(all),
+            Event::Samples(samples) => site.samples = Some(samples),
             Event::States(states) => site.states = Some(states),
             Event::Answered => {}
+            Event::Notes(notes) => self.notes.push((site.host(), notes)),
             Event::InputTaken => {
                 self.untaken = self.untaken.saturating_sub(1);
                 if self.untaken == 0 {
@@ -379,9 +404,13 @@ impl Watch {
     }
 
     fn failure(&self, end: &RankEnd) -> Verdict {
+        Verdict::Failed(self.failure_of(end))
+    }
+
+    fn failure_of(&self, end: &RankEnd) -> Failure {
         let RankSeen { rank, pid, joined, finished, activity, .. } = end.seen;
         let activity = activity.filter(|_| joined && !finished);
-        Verdict::Failed(Failure {
+        Failure {
             rank,
             pid,
             ending: end.ending,
@@ -389,7 +418,7 @@ impl Watch {
             finished,
             call: activity.and_then(|activity| (self.spec.describe_activity)(&activity)),
             others: self.ranks_running() - usize::from(matches!(end.ending, Ending::Vanished { .. })),
-        })
+        }
     }
 
     /// Ends the job for that reason, unless there is one already; not at once if it may be the consequence of something
@@ -489,7 +518,9 @@ impl Watch {
             return false;
         }
         self.finishing = true;
+        self.close_table();
         self.verdict = self.verdict.take().or_else(|| self.failed_late.take().map(|(_, verdict)| verdict));
+        self.say_who_died();
         if !self.endings.is_empty() {
             self.outputs.note(&report::endings(&self.endings));
         }
@@ -533,59 +564,6 @@ impl Watch {
             Some(Verdict::Interrupted { .. }) => self.escalation = VecDeque::from([(now, Signal::KILL)]),
             Some(_) => {}
         }
-    }
-
-    /// Asks what the ranks do; the job is to end then if its time is over.
-    fn ask(&mut self, timed_out: bool) {
-        for site in &mut self.sites {
-            site.states = None;
-            site.order(Order::SayStates);
-        }
-        self.question = Some(Question { until: Instant::now() + ANSWER_GRACE, timed_out });
-        self.spawned.iter_mut().for_each(Spawned::ask);
-    }
-
-    /// The hosts have said what their ranks do, as far as they will.
-    fn answered(&mut self) {
-        let Some(Question { timed_out, .. }) = self.question.take() else { return };
-        let silent = self.sites.iter().filter(|site| !site.over && site.states.is_none());
-        let silent: String = silent.map(|site| format!("  host {} does not answer\n", site.host())).collect();
-        let seen = self.sites.iter_mut().filter_map(|site| site.states.take()).flatten();
-        let mut seen: Vec<RankSeen> = seen.collect();
-        seen.sort_by_key(|seen| seen.rank);
-        let states: Vec<RankState> = seen.iter().map(|seen| self.state(seen)).collect();
-        let text = report::table(&states) + &silent;
-        if timed_out {
-            let limit = self.spec.timeout.unwrap_or_default();
-            self.end_at_once(Verdict::TimedOut { limit, running: self.ranks_running(), states: text });
-        } else {
-            self.outputs.note(&format!("{}after {:.1} s:\n{text}", self.title, self.started.elapsed().as_secs_f64()));
-        }
-    }
-
-    fn state(&self, seen: &RankSeen) -> RankState {
-        let &RankSeen { rank, pid, finished, .. } = seen;
-        RankState { rank, pid, doing: self.doing(seen), wait: self.wait_of(seen), takes_part: !finished }
-    }
-
-    /// What a rank waits for, and for how long it has.
-    fn wait_of(&self, seen: &RankSeen) -> Option<(Wait, Duration)> {
-        let wait = (self.spec.describe_wait)(seen.activity.as_ref().filter(|_| !seen.finished)?)?;
-        let waited = Duration::from_nanos(seen.now.saturating_sub(wait.since));
-        Some((wait, waited))
-    }
-
-    fn doing(&self, seen: &RankSeen) -> String {
-        let words = match (seen.joined, seen.finished, &seen.activity) {
-            (false, ..) => "running, has not joined the job",
-            (_, true, _) => "running, has left the job",
-            (_, _, None) => "has joined the job by an MPI library that does not say more",
-            (_, _, Some(activity)) => match (self.spec.describe_activity)(activity) {
-                Some(call) => return format!("last call: {call}"),
-                None => "has made no call yet",
-            },
-        };
-        words.to_owned()
     }
 
     fn site_of(&self, rank: usize) -> Option<&Site> {

@@ -4,10 +4,13 @@
 //! So nobody listens anywhere, and what passes here, the job's secret included, is as safe from others as the agent
 //! makes it.
 
+use crate::faults::Backtrace;
 use crate::job_spec::JobSpec;
 use crate::output::Which;
 use crate::pmi::Entry;
+use crate::profile::RankNotes;
 use crate::report::Ending;
+use crate::samples::Sample;
 use crate::spawn_request::SpawnRequest;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
@@ -40,6 +43,8 @@ pub(crate) enum Order {
     Abort(i32),
     /// Say what each rank is doing.
     SayStates,
+    /// Say what there is to be seen of each rank.
+    Sample,
     /// Say that you are there.
     Answer,
     /// Give this to rank 0 to read; nothing: it is at its end.
@@ -84,6 +89,8 @@ pub(crate) enum Event {
     Left(Vec<Entry>),
     /// A rank has ended.
     Ended(RankEnd),
+    /// A rank has died, and the others go on: they know.
+    Died(RankEnd),
     /// A rank is none any more, although what was started in its place goes on.
     Vanished(RankEnd),
     /// Whether a rank takes part in the job: it has joined and not begun to leave it.
@@ -92,12 +99,18 @@ pub(crate) enum Event {
     Aborted { rank: Option<usize>, code: i32, text: String },
     /// The process of that rank asks for further ranks.
     Spawn { rank: usize, process: usize, request: SpawnRequest },
+    /// Where ranks were that a fault of their own has killed.
+    Backtraces(Vec<Backtrace>),
     /// What the ranks that still run are doing.
     States(Vec<RankSeen>),
+    /// What there is to be seen of the ranks that still run.
+    Samples(Vec<Sample>),
     /// The daemon is there.
     Answered,
     /// What rank 0 was given to read is read.
     InputTaken,
+    /// What a rank has noted.
+    Notes(RankNotes),
     /// No process of the job is left here.
     Over,
     /// The host, or the way to it, is lost.
@@ -108,8 +121,11 @@ impl Event {
     /// Whether all the ranks that it names are among these.
     pub(crate) fn is_of(&self, ranks: &[usize]) -> bool {
         match self {
-            Event::Ended(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
+            Event::Ended(end) | Event::Died(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
             Event::Aborted { rank: Some(rank), .. } | Event::Spawn { rank, .. } => ranks.contains(rank),
+            Event::Notes(notes) => ranks.contains(&notes.rank),
+            Event::Backtraces(all) => all.iter().flat_map(|one| &one.ranks).all(|rank| ranks.contains(rank)),
+            Event::Samples(samples) => samples.iter().all(|sample| ranks.contains(&sample.seen.rank)),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,
         }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rwmpi_core::window::Window;
 use rwmpi_core::{
     AttributeKind, AttributeValue, Communicator, CopyFunction, DeleteFunction, Error, ErrorClass, Keyval, Result,
-    WeakKeyval,
+    Universe, WeakKeyval,
 };
 
 use crate::argument::{Function, Memory, Out, c_int, c_void};
@@ -261,7 +261,7 @@ fn is_predefined<A: Abi>(keyval: c_int) -> bool {
 impl Rank {
     /// The value of a predefined attribute, at an address that stays; MPI_APPNUM has none without a launcher.
     fn predefined_attribute<A: Abi>(&self, keyval: c_int) -> Option<&Cell<c_int>> {
-        let ranks = || self.universe.borrow().as_ref().map_or(1, |universe| universe.world().size());
+        let room = || self.universe.borrow().as_ref().map_or(1, Universe::universe_size);
         let value = match keyval {
             _ if keyval == A::TAG_UB => rwmpi_core::TAG_MAX,
             _ if keyval == A::HOST => A::PROC_NULL,
@@ -269,7 +269,7 @@ impl Rank {
             _ if keyval == A::IO => A::ANY_SOURCE,
             // Clocks of ranks start when the ranks do.
             _ if keyval == A::WTIME_IS_GLOBAL => 0,
-            _ if keyval == A::UNIVERSE_SIZE => ranks() as c_int,
+            _ if keyval == A::UNIVERSE_SIZE => c_int::try_from(room()).unwrap_or(c_int::MAX),
             _ if keyval == A::LASTUSEDCODE => last_used_code::<A>(),
             _ if keyval == A::APPNUM => self.universe.borrow().as_ref()?.program_number()?,
             _ => return None,
@@ -294,7 +294,7 @@ pub fn comm_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
 /// MPI_Comm_set_attr (MPI-5.0 section 7.7.2).
 pub fn comm_set_attr<A: Abi>(communicator: A::Handle, keyval: c_int, value: Memory) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     let value = value_in_call(keyval, value);
     let outcome = entry.core.attributes().set(&entry.core, &rank.keyval::<A, _>(keyval)?, value);
     rank.blame(&entry.core);
@@ -309,7 +309,7 @@ pub fn comm_get_attr<A: Abi>(
     flag: Out<c_int>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     if is_predefined::<A>(keyval) {
         let found = rank.predefined_attribute::<A>(keyval);
         if let Some(cell) = found {
@@ -324,7 +324,7 @@ pub fn comm_get_attr<A: Abi>(
 /// MPI_Comm_delete_attr (MPI-5.0 section 7.7.2).
 pub fn comm_delete_attr<A: Abi>(communicator: A::Handle, keyval: c_int) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     let keyval = rank.keyval_of_attributes::<A, _>(keyval)?;
     let outcome = entry.core.attributes().delete(&entry.core, &keyval);
     rank.blame(&entry.core);

@@ -35,18 +35,18 @@ impl Rank {
 
 /// MPI_Comm_size (MPI-5.0 section 7.4.1).
 pub fn comm_size<A: Abi>(communicator: A::Handle, size: Out<c_int>) -> Outcome {
-    size.set(rank()?.communicator::<A>(communicator)?.core.size() as c_int)
+    size.set(rank()?.any_communicator::<A>(communicator)?.core.size() as c_int)
 }
 
 /// MPI_Comm_rank (MPI-5.0 section 7.4.1).
 pub fn comm_rank<A: Abi>(communicator: A::Handle, number: Out<c_int>) -> Outcome {
-    number.set(rank()?.communicator::<A>(communicator)?.core.rank() as c_int)
+    number.set(rank()?.any_communicator::<A>(communicator)?.core.rank() as c_int)
 }
 
 /// MPI_Comm_compare (MPI-5.0 section 7.4.1).
 pub fn comm_compare<A: Abi>(communicator: A::Handle, other: A::Handle, result: Out<c_int>) -> Outcome {
     let rank = rank()?;
-    let (one, other) = (rank.communicator::<A>(communicator)?, rank.communicator::<A>(other)?);
+    let (one, other) = (rank.any_communicator::<A>(communicator)?, rank.any_communicator::<A>(other)?);
     result.set(comparison::<A>(one.core.compare(&other.core)))
 }
 
@@ -193,7 +193,7 @@ pub fn comm_split_type<A: Abi>(
 fn release<A: Abi>(handle: Out<A::Handle>, finish: impl FnOnce(Communicator) -> Result<()>) -> Outcome {
     let rank = rank()?;
     let communicator = handle.get()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     let code = A::code(communicator);
     if code == A::COMM_WORLD || code == A::COMM_SELF {
         return Err(Error::new(ErrorClass::Communicator, "MPI_COMM_WORLD and MPI_COMM_SELF can't be freed"));
@@ -216,7 +216,7 @@ pub fn comm_disconnect<A: Abi>(handle: Out<A::Handle>) -> Outcome {
 /// MPI_Comm_set_info (MPI-5.0 section 7.4.4).
 pub fn comm_set_info<A: Abi>(communicator: A::Handle, info: A::Handle) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     entry.core.set_info(&hints::<A>(info)?);
     Ok(())
 }
@@ -224,17 +224,17 @@ pub fn comm_set_info<A: Abi>(communicator: A::Handle, info: A::Handle) -> Outcom
 /// MPI_Comm_get_info (MPI-5.0 section 7.4.4).
 pub fn comm_get_info<A: Abi>(communicator: A::Handle, info: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    info.set(add_info::<A>(rank.communicator::<A>(communicator)?.core.info())?)
+    info.set(add_info::<A>(rank.any_communicator::<A>(communicator)?.core.info())?)
 }
 
 /// MPI_Comm_test_inter (MPI-5.0 section 7.6.1).
 pub fn comm_test_inter<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -> Outcome {
-    flag.set(rank()?.communicator::<A>(communicator)?.core.is_inter().into())
+    flag.set(rank()?.any_communicator::<A>(communicator)?.core.is_inter().into())
 }
 
 /// MPI_Comm_remote_size (MPI-5.0 section 7.6.1).
 pub fn comm_remote_size<A: Abi>(communicator: A::Handle, size: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     size.set(entry.core.remote_size().ok_or_else(not_inter)? as c_int)
 }
 
@@ -311,7 +311,7 @@ pub fn comm_set_name<A: Abi>(communicator: A::Handle, name: Text) -> Outcome {
     while !name.is_char_boundary(len) {
         len -= 1;
     }
-    rank()?.communicator::<A>(communicator)?.core.set_name(&name[..len]);
+    rank()?.any_communicator::<A>(communicator)?.core.set_name(&name[..len]);
     Ok(())
 }
 
@@ -321,7 +321,7 @@ pub fn comm_get_name<A: Abi>(communicator: A::Handle, name: TextOut, len: Out<c_
     if A::code(communicator) == A::COMM_NULL {
         return len.set(name.set("MPI_COMM_NULL", A::MAX_OBJECT_NAME as usize)? as c_int);
     }
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     len.set(name.set(&entry.core.name(), A::MAX_OBJECT_NAME as usize)? as c_int)
 }
 

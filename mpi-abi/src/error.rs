@@ -198,6 +198,9 @@ pub(crate) fn code_of<A: Abi>(class: ErrorClass) -> c_int {
         ErrorClass::NoMemory => A::ERR_NO_MEM,
         ErrorClass::UnsupportedOperation => A::ERR_UNSUPPORTED_OPERATION,
         ErrorClass::ProcessFailed => A::ERR_PROC_ABORTED,
+        ErrorClass::ProcessDied => A::MPIX_ERR_PROC_FAILED,
+        ErrorClass::ProcessDiedPending => A::MPIX_ERR_PROC_FAILED_PENDING,
+        ErrorClass::Revoked => A::MPIX_ERR_REVOKED,
         ErrorClass::Internal => A::ERR_INTERN,
         ErrorClass::Code(code) => code,
         _ => A::ERR_OTHER,
@@ -289,6 +292,9 @@ fn fail<A: Abi>(name: &str, error: &Error) -> Failed<A> {
     Failed(Box::new(match rank::peek() {
         Ok(rank) => with_all(|| {
             let (object, handler) = rank.handler_of_present_call::<A>();
+            if let (ErrorClass::Revoked, Object::Handle(handle)) = (error.class(), object) {
+                rank.hide::<A>(A::code(handle));
+            }
             dispose::<A>(object, &handler, code, &text)
         }),
         // Before MPI_Init and after MPI_Finalize nobody can have set another handler.

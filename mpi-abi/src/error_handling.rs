@@ -89,21 +89,21 @@ pub fn comm_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>
 
 /// MPI_Comm_set_errhandler (MPI-5.0 section 9.3.1).
 pub fn comm_set_errhandler<A: Abi>(communicator: A::Handle, handle: A::Handle) -> Outcome {
-    let communicator = rank()?.communicator::<A>(communicator)?;
+    let communicator = rank()?.any_communicator::<A>(communicator)?;
     *communicator.error_handler.borrow_mut() = error_handler::<A>(handle)?;
     Ok(())
 }
 
 /// MPI_Comm_get_errhandler (MPI-5.0 section 9.3.1).
 pub fn comm_get_errhandler<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -> Outcome {
-    let communicator = rank()?.communicator::<A>(communicator)?;
+    let communicator = rank()?.any_communicator::<A>(communicator)?;
     let handler = communicator.error_handler.borrow().clone();
     handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_Comm_call_errhandler (MPI-5.0 section 9.5).
 pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Result<HandlerCall<A>> {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let handler = entry.error_handler.borrow().clone();
     call::<A>("MPI_Comm_call_errhandler", Object::Handle(communicator), handler, code)
 }

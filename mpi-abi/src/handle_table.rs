@@ -322,6 +322,34 @@ impl<T> Table<T> {
         if place.code == code { place.object.clone() } else { None }
     }
 
+    /// Keeps an object from being found by its code.
+    pub fn hide(&self, code: u32) {
+        if let Some(place) = self.content.borrow_mut().places.get_mut((code & self.index_mask) as usize)
+            && place.code == code
+        {
+            place.code = !code;
+        }
+    }
+
+    /// The object with that code, if it is hidden.
+    pub fn get_hidden(&self, code: u32) -> Option<T>
+    where
+        T: Clone,
+    {
+        let content = self.content.borrow();
+        let place = content.places.get((code & self.index_mask) as usize)?;
+        if place.code == !code { place.object.clone() } else { None }
+    }
+
+    /// The converse of [`Table::hide`].
+    pub fn show(&self, code: u32) {
+        if let Some(place) = self.content.borrow_mut().places.get_mut((code & self.index_mask) as usize)
+            && place.code == !code
+        {
+            place.code = code;
+        }
+    }
+
     /// Whether there is an object with that code.
     #[inline]
     pub fn has(&self, code: u32) -> bool {

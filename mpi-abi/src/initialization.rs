@@ -8,7 +8,7 @@ use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
 use crate::turn::{settle, with_all};
-use crate::{fork, processes, worker};
+use crate::{checking, fork, processes, tools, worker};
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is
 /// settled here for the process is the most that any part of the program gets.
@@ -21,6 +21,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     universe.name_calls(present_function);
     let cots = worker::employ(&universe)?;
     let most = settle::<A>(&universe, required, !cots.is_empty())?;
+    tools::event::begin::<A>(&universe, !cots.is_empty());
     let rank = Rank::begin::<A>(universe, most);
     processes::keep_parents::<A>(rank)?;
     fork::prepare::<A>();
@@ -33,6 +34,9 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
 /// Leaves the job when all ranks do.
 pub(crate) fn leave(rank: &Rank) -> Outcome {
     worker::stop(rank);
+    if rank.checks.is_on() {
+        checking::name_what_is_left(rank)?;
+    }
     rank.lanes().iter().try_for_each(|lane| lane.endpoint.complete_all())?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;

@@ -10,6 +10,7 @@
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
 //! - `memory`: where the library has its own.
+//! - `noting`: who takes notes of calls, if anybody does.
 //! - `turn`: which thread of the program may call.
 //! - `exception`, `panic`: what leaves a function of the program, or of this library, otherwise than by its end.
 // The arguments are the standard's.
@@ -19,6 +20,7 @@ pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
 mod caller;
+mod checking;
 pub mod collective;
 pub mod communicator;
 pub mod datatype;
@@ -27,6 +29,7 @@ pub mod error;
 pub mod error_handling;
 mod exception;
 pub mod facts;
+pub mod failures;
 pub mod file;
 mod fork;
 pub mod generalized_request;
@@ -39,6 +42,7 @@ pub mod initialization;
 pub mod interface;
 pub mod language;
 mod memory;
+mod noting;
 mod number;
 pub mod operation;
 mod panic;

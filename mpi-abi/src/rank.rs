@@ -15,11 +15,14 @@ use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Partitioned, Run, Runs, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
+use rwmpi_io::Conversion;
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
+use crate::checking::Checks;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
+use crate::failures::revoked;
 use crate::file::FileEntry;
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
@@ -37,7 +40,9 @@ pub struct Rank {
     lane: usize,
     pub(crate) turn: &'static Turn,
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
-    predefined: [Rc<CommunicatorEntry>; 2],
+    pub(crate) predefined: [Rc<CommunicatorEntry>; 2],
+    /// By which codes these are found.
+    pub(crate) found: [Cell<u32>; 2],
     /// The lane's other communicators.
     pub(crate) communicators: Table<Rc<CommunicatorEntry>>,
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
@@ -67,7 +72,7 @@ pub struct Common {
     /// Groups.
     pub(crate) groups: Table<Group>,
     /// Sessions.
-    sessions: Table<Rc<SessionEntry>>,
+    pub(crate) sessions: Table<Rc<SessionEntry>>,
     /// Windows.
     pub(crate) windows: Table<Rc<WindowEntry>>,
     /// Files.
@@ -91,6 +96,10 @@ pub struct Common {
     pub(crate) partitioned: RefCell<HashMap<u32, Partitioned>>,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
+    /// Representations of data in files that the program has registered, by name.
+    pub(crate) representations: RefCell<HashMap<String, Rc<dyn Conversion>>>,
+    /// What ranks do that does not go together.
+    pub(crate) checks: Checks,
     /// The threads that make progress meanwhile.
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -288,6 +297,8 @@ impl Rank {
             generalized: RefCell::default(),
             partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
+            representations: RefCell::default(),
+            checks: Checks::of_job(),
             workers: RefCell::default(),
             private_memory: RefCell::default(),
         }));
@@ -296,6 +307,7 @@ impl Rank {
             lane,
             turn: TURNS.of(lane),
             predefined: predefined.clone(),
+            found: [Cell::new(A::COMM_WORLD), Cell::new(A::COMM_SELF)],
             communicators: Table::new(Kind::Communicator).in_lane(lane, lanes),
             predefined_datatypes: predefined_datatypes::<A>(),
             datatype_copies: RefCell::default(),
@@ -350,7 +362,7 @@ impl Rank {
     pub fn communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
         let code = A::code(handle);
         self.turn.set_note(code);
-        if code == A::COMM_WORLD {
+        if code == self.found[0].get() {
             return Ok(self.predefined[0].clone());
         }
         match self.communicators.get(code) {
@@ -361,6 +373,9 @@ impl Rank {
 
     #[cold]
     fn other_communicator<A: Abi>(&self, code: u32) -> Result<Rc<CommunicatorEntry>> {
+        if self.hidden::<A>(code).is_some() {
+            return Err(revoked());
+        }
         if code == A::COMM_SELF {
             return Ok(self.predefined[1].clone());
         }
@@ -407,6 +422,7 @@ impl Rank {
         if code == A::COMM_WORLD || code == A::COMM_SELF {
             return Err(Error::new(ErrorClass::Communicator, "MPI_COMM_WORLD and MPI_COMM_SELF can't be freed"));
         }
+        self.lane_of(code).communicators.show(code);
         self.lane_of(code).communicators.remove(code).map_or_else(|| self.other_communicator::<A>(code), Ok)
     }
 
@@ -427,7 +443,7 @@ impl Rank {
         }
         let entry = match code {
             _ if code == A::COMM_SELF => Some(self.predefined[1].clone()),
-            _ => self.lane_of(code).communicators.get(code),
+            _ => self.lane_of(code).communicators.get(code).or_else(|| self.hidden::<A>(code)),
         };
         match entry {
             Some(entry) => (Object::Handle(A::handle(code)), entry.error_handler.borrow().clone()),
@@ -441,35 +457,6 @@ impl Rank {
     /// Lets errors of the present call go to MPI_FILE_NULL's handler.
     pub(crate) fn blame_files(&self) {
         self.turn.set_note(FILES);
-    }
-
-    /// The code of the handle of a new session.
-    pub(crate) fn add_session(&self, session: SessionEntry) -> Result<u32> {
-        self.sessions.insert(Rc::new(session))
-    }
-
-    /// Forgets a session.
-    pub(crate) fn remove_session(&self, code: u32) {
-        self.sessions.remove(code);
-    }
-
-    /// Whether there is a session.
-    pub(crate) fn has_sessions(&self) -> bool {
-        !self.sessions.codes().is_empty()
-    }
-
-    /// The session with that handle. Errors of the call go to its error handler from now on.
-    pub(crate) fn session<A: Abi>(&self, handle: A::Handle) -> Result<Rc<SessionEntry>> {
-        let code = A::code(handle);
-        let found = self.sessions.get(code).ok_or_else(|| {
-            let what = match code == A::SESSION_NULL {
-                true => "the session is MPI_SESSION_NULL".to_string(),
-                false => format!("{code:#x} is no session: it was finalized or never was one"),
-            };
-            Error::new(ErrorClass::Session, what)
-        })?;
-        self.turn.set_note(code);
-        Ok(found)
     }
 
     /// Lets errors of the present call go to the handler of what has that code.

@@ -86,6 +86,13 @@ pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
     let mut request = rank.borrow::<A>(code)?;
     let outcome = request.wait(&rank.endpoint);
     rank.blame(request.communicator());
+    if let Err(error) = outcome.as_ref().map_err(Clone::clone)
+        && error.class() == ErrorClass::ProcessDiedPending
+    {
+        // The receive goes on.
+        rank.lane_of(code).requests.restore(code, request);
+        return Err(error);
+    }
     handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
     give(outcome, status)
 }
@@ -101,9 +108,12 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     let mut request = rank.borrow::<A>(code)?;
     let progressed = if request.is_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !request.is_done() {
+        let waits = progressed.and_then(|()| request.found_nothing(&rank.endpoint));
+        if waits.is_err() {
+            rank.blame(request.communicator());
+        }
         rank.lane_of(code).requests.restore(code, request);
-        progressed?;
-        rank.endpoint.found_nothing()?;
+        waits?;
         return flag.set(0);
     }
     let outcome = request.finish();

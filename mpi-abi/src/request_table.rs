@@ -47,6 +47,11 @@ impl RequestTable {
         RequestTable { simple, completed, others: Table::new(Kind::Request).in_lane(lane, lanes) }
     }
 
+    /// How many there are that the program has started, or made, and neither completed nor freed.
+    pub(crate) fn open(&self) -> usize {
+        self.simple.codes().len() + self.completed.codes().len() + self.others.codes().len()
+    }
+
     /// Takes a request in, and returns the code of its handle.
     fn insert(&self, request: Request) -> std::result::Result<u32, (Request, Error)> {
         // The numbers of operations with ranks of other jobs are those of another engine.

@@ -6,6 +6,7 @@
 //! session may follow.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Once;
 
 use rwmpi_core::untyped::BufferOwner;
@@ -26,6 +27,37 @@ pub(crate) struct SessionEntry {
     pub(crate) error_handler: RefCell<ErrorHandler>,
     /// The hints that it was made with.
     info: Info,
+}
+
+impl Rank {
+    /// The code of the handle of a new session.
+    pub(crate) fn add_session(&self, session: SessionEntry) -> Result<u32> {
+        self.sessions.insert(Rc::new(session))
+    }
+
+    /// Forgets a session.
+    pub(crate) fn remove_session(&self, code: u32) {
+        self.sessions.remove(code);
+    }
+
+    /// Whether there is a session.
+    pub(crate) fn has_sessions(&self) -> bool {
+        !self.sessions.codes().is_empty()
+    }
+
+    /// The session with that handle. Errors of the call go to its error handler from now on.
+    pub(crate) fn session<A: Abi>(&self, handle: A::Handle) -> Result<Rc<SessionEntry>> {
+        let code = A::code(handle);
+        let found = self.sessions.get(code).ok_or_else(|| {
+            let what = match code == A::SESSION_NULL {
+                true => "the session is MPI_SESSION_NULL".to_string(),
+                false => format!("{code:#x} is no session: it was finalized or never was one"),
+            };
+            Error::new(ErrorClass::Session, what)
+        })?;
+        self.turn.set_note(code);
+        Ok(found)
+    }
 }
 
 /// The process sets that there are.
@@ -49,7 +81,7 @@ extern "C" fn end_of_process() {
     if is_ending() {
         return;
     }
-    in_turn(|| {
+    in_turn("MPI_Session_finalize", || {
         if let Ok(rank) = peek()
             && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
         {

@@ -53,7 +53,7 @@ pub fn dims_create<A: Abi>(ranks: c_int, dimensions: c_int, extents: OutArray<c_
 
 /// MPI_Topo_test (MPI-5.0 section 8.5.5).
 pub fn topo_test<A: Abi>(communicator: A::Handle, status: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     status.set(match entry.core.topology() {
         Some(Topology::Cartesian(_)) => A::CART,
         Some(Topology::Graph(_)) => A::GRAPH,
@@ -64,7 +64,7 @@ pub fn topo_test<A: Abi>(communicator: A::Handle, status: Out<c_int>) -> Outcome
 
 /// MPI_Cartdim_get (MPI-5.0 section 8.5.5).
 pub fn cartdim_get<A: Abi>(communicator: A::Handle, dimensions: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     dimensions.set(entry.core.cartesian()?.dimensions().len() as c_int)
 }
 
@@ -76,7 +76,7 @@ pub fn cart_get<A: Abi>(
     periodic: OutArray<c_int>,
     coordinates: OutArray<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let (grid, room) = (entry.core.cartesian()?, count("the room for dimensions", room)?);
     fill("extents", extents, room, grid.dimensions().iter().copied())?;
     fill("periods", periodic, room, grid.periodic().iter().map(|&ring| usize::from(ring)))?;
@@ -85,7 +85,7 @@ pub fn cart_get<A: Abi>(
 
 /// MPI_Cart_rank (MPI-5.0 section 8.5.5).
 pub fn cart_rank<A: Abi>(communicator: A::Handle, coordinates: Array<c_int>, number: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let grid = entry.core.cartesian()?;
     let coordinates = coordinates.slice(grid.dimensions().len())?;
     let coordinates: Vec<i64> = coordinates.iter().copied().map(i64::from).collect();
@@ -99,7 +99,7 @@ pub fn cart_coords<A: Abi>(
     room: c_int,
     coordinates: OutArray<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let place = entry.core.cartesian()?.coordinates(rank_number("rank", number)?)?;
     fill("coordinates", coordinates, count("the room for coordinates", room)?, place.into_iter())
 }
@@ -112,7 +112,7 @@ pub fn cart_shift<A: Abi>(
     source: Out<c_int>,
     destination: Out<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     entry.core.cartesian()?;
     let dimension = count("the dimension", dimension)?;
     let (from, to) = entry.core.shift(dimension, displacement.into())?;
@@ -130,7 +130,7 @@ pub fn cart_sub<A: Abi>(communicator: A::Handle, kept: Array<c_int>, made: Out<A
 
 /// The caller's rank in a topology of `ranks` ranks: ranks are never reordered.
 fn place_in<A: Abi>(communicator: A::Handle, ranks: usize, number: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     if ranks > entry.core.size() {
         let what = format!("the topology has {ranks} ranks, but the communicator only {}", entry.core.size());
         return Err(Error::new(ErrorClass::Argument, what));
@@ -147,7 +147,7 @@ pub fn cart_map<A: Abi>(
     periodic: Array<c_int>,
     number: Out<c_int>,
 ) -> Outcome {
-    rank()?.communicator::<A>(communicator)?;
+    rank()?.any_communicator::<A>(communicator)?;
     // Which dimensions are rings does not matter here, and programs may pass none.
     let periodic = if periodic.is_null() { extents } else { periodic };
     place_in::<A>(communicator, grid_of(dimensions, extents, periodic)?.size(), number)
@@ -177,7 +177,7 @@ pub fn graph_create<A: Abi>(
 
 /// MPI_Graphdims_get (MPI-5.0 section 8.5.5).
 pub fn graphdims_get<A: Abi>(communicator: A::Handle, ranks: Out<c_int>, edges: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let graph = entry.core.graph()?;
     ranks.set(graph.size() as c_int)?;
     edges.set(graph.edges().len() as c_int)
@@ -191,7 +191,7 @@ pub fn graph_get<A: Abi>(
     index: OutArray<c_int>,
     edges: OutArray<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let graph = entry.core.graph()?;
     fill("the index", index, count("the room for the index", index_room)?, graph.index().iter().copied())?;
     fill("edges", edges, count("the room for edges", edge_room)?, graph.edges().iter().copied())
@@ -199,7 +199,7 @@ pub fn graph_get<A: Abi>(
 
 /// MPI_Graph_neighbors_count (MPI-5.0 section 8.5.5).
 pub fn graph_neighbors_count<A: Abi>(communicator: A::Handle, number: c_int, neighbours: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     neighbours.set(entry.core.graph()?.neighbours(rank_number("rank", number)?)?.len() as c_int)
 }
 
@@ -210,7 +210,7 @@ pub fn graph_neighbors<A: Abi>(
     room: c_int,
     neighbours: OutArray<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let found = entry.core.graph()?.neighbours(rank_number("rank", number)?)?;
     fill("neighbours", neighbours, count("the room for neighbours", room)?, found.iter().copied())
 }
@@ -223,7 +223,7 @@ pub fn graph_map<A: Abi>(
     edges: Array<c_int>,
     number: Out<c_int>,
 ) -> Outcome {
-    rank()?.communicator::<A>(communicator)?;
+    rank()?.any_communicator::<A>(communicator)?;
     place_in::<A>(communicator, graph_of(ranks, index, edges)?.size(), number)
 }
 
@@ -311,7 +311,7 @@ pub fn dist_graph_neighbors_count<A: Abi>(
     outgoing: Out<c_int>,
     weighted: Out<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let graph = entry.core.distributed_graph()?;
     incoming.set(graph.sources().len() as c_int)?;
     outgoing.set(graph.destinations().len() as c_int)?;
@@ -343,7 +343,7 @@ pub fn dist_graph_neighbors<A: Abi>(
     destinations: OutArray<c_int>,
     destination_weights: OutArray<c_int>,
 ) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let entry = rank()?.any_communicator::<A>(communicator)?;
     let graph = entry.core.distributed_graph()?;
     let incoming = count("the room for sources", incoming)?;
     neighbours::<A>(incoming, (graph.sources(), graph.source_weights()), sources, source_weights)?;

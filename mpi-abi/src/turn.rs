@@ -20,6 +20,7 @@ use crate::argument::{Out, OutArray, c_int};
 use crate::exception::catching;
 use crate::handle_table::lane_of;
 use crate::interface::Abi;
+use crate::noting;
 use crate::rank::are_tasks_in_calls;
 use crate::request_table::{SENT, completes_alone};
 
@@ -92,29 +93,33 @@ pub(crate) fn lane() -> usize {
     LANE.get()
 }
 
-/// Runs the body of a call that is about no lane.
+/// Runs the body of the call `name` that is about no lane.
 #[inline(always)]
-pub fn in_turn<R>(body: impl FnOnce() -> R) -> R {
-    in_turn_at(|| Place::ANYWHERE, body)
+pub fn in_turn<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
+    in_turn_at(name, || Place::ANYWHERE, body)
 }
 
-/// Runs the body of a call that is about that place.
+/// Runs the body of the call `name` that is about that place.
 #[inline(always)]
-pub fn in_turn_at<R>(place: impl FnOnce() -> Place, body: impl FnOnce() -> R) -> R {
+pub fn in_turn_at<R>(name: &'static str, place: impl FnOnce() -> Place, body: impl FnOnce() -> R) -> R {
     let _held = TURNS.take_of(|| {
         let Place { lane, is_alone } = place();
         LANE.set(lane);
-        (is_alone && !are_tasks_in_calls()).then_some(lane)
+        let is_noted = noting::announce(name);
+        (is_alone && !is_noted && !are_tasks_in_calls()).then_some(lane)
     });
     body()
 }
 
-/// Calls a function of the program.
+/// Calls a function of the program, which may call MPI itself: what the present call is about is not forgotten.
 ///
 /// # Errors
 /// If an exception has left it, which goes on when the present call has ended ([`crate::exception`]).
 pub(crate) fn call_program<R>(function: impl FnOnce() -> R) -> Result<R> {
-    outside(|| catching(function))
+    let note = TURNS.of(lane()).note();
+    let returned = outside(|| catching(function));
+    TURNS.of(lane()).set_note(note);
+    returned
 }
 
 /// Calls a function that may take as long as it likes, without the turn.
@@ -138,14 +143,20 @@ pub(crate) fn with_all<R>(function: impl FnOnce() -> R) -> R {
 
 /// Settles, for as long as the process is a rank, whether it takes turns; the thread level that it gets.
 pub(crate) fn settle<A: Abi>(universe: &Universe, required: c_int, has_workers: bool) -> Result<c_int> {
-    if required >= A::THREAD_MULTIPLE {
+    let is_noted = universe.recorder().is_some();
+    let most = if required >= A::THREAD_MULTIPLE {
         if !has_workers {
             universe.share(&TURNS)?;
         }
-        return Ok(A::THREAD_MULTIPLE);
+        A::THREAD_MULTIPLE
+    } else {
+        if !has_workers && !is_noted {
+            TURNS.trust();
+        }
+        A::THREAD_SERIALIZED
+    };
+    if is_noted {
+        noting::start();
     }
-    if !has_workers {
-        TURNS.trust();
-    }
-    Ok(A::THREAD_SERIALIZED)
+    Ok(most)
 }

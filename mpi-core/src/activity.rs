@@ -38,9 +38,14 @@ pub(crate) enum Call {
     UseWindow,
     Spawn,
     Meet,
+    Fence,
+    FreeWindow,
+    Revoke,
+    Agree,
+    Shrink,
 }
 
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 33] = [
     "init",
     "finalize",
     "send",
@@ -69,6 +74,11 @@ const NAMES: [&str; 28] = [
     "operation on a window",
     "spawning of ranks",
     "meeting with another job",
+    "fence of a window",
+    "window release",
+    "revocation of a communicator",
+    "agreement",
+    "shrinking of a communicator",
 ];
 
 impl Call {
@@ -123,17 +133,37 @@ pub(crate) fn words(call: Call, target: Target, context: u32, bytes: usize) -> [
     [first, u64::from(context) << 32 | u64::from(u32::try_from(bytes).unwrap_or(u32::MAX))]
 }
 
+/// A call that has been told, in the first word.
+const CALL: u64 = 0x7f;
+/// It is over: set where somebody wants to know whether the next call tells anything.
+const OVER: u64 = 0x80;
+
 /// The name of the call in an activity record, and the number of its communicator.
 pub(crate) fn call_and_communicator(words: &[u64; 8]) -> Option<(&'static str, u32)> {
-    let call = (words[0] & 0xff) as usize;
-    Some((NAMES.get(call.checked_sub(1)?)?, (words[1] >> 32) as u32 / context::BLOCK))
+    Some((name_of(&[words[0]])?, (words[1] >> 32) as u32 / context::BLOCK))
+}
+
+/// The name of the call in the first word of a record.
+pub(crate) fn name_of([first]: &[u64; 1]) -> Option<&'static str> {
+    NAMES.get(((first & CALL) as usize).checked_sub(1)?).copied()
+}
+
+/// The first word of a record, once its call is over.
+pub(crate) fn over(first: u64) -> u64 {
+    first | OVER
+}
+
+/// If these words tell of a collective that is not over: the number of its communicator, and its length.
+pub(crate) fn collective([first, second]: [u64; 2]) -> Option<(u32, u64)> {
+    let is_one = (Call::Barrier as u64..=Call::ReduceScatter as u64).contains(&(first & (CALL | OVER)));
+    is_one.then_some(((second >> 32) as u32 / context::BLOCK, u64::from(second as u32)))
 }
 
 /// The sentence fragment that an activity record stands for, as "receive from rank 3, tag 7, 800 bytes, in the world
 /// communicator"; `None` if the rank made no call yet. Ranks are ranks in the communicator named.
 pub fn describe_activity(words: &[u64; 8]) -> Option<String> {
     let [first, second, ..] = *words;
-    let call = (first & 0xff) as usize;
+    let call = (first & CALL) as usize;
     let name = NAMES.get(call.checked_sub(1)?)?;
     let (partner, tag) = ((first >> 8) as u32 & 0xff_ffff, (first >> 32) as u32);
     let (context, bytes) = ((second >> 32) as u32, second as u32);
@@ -179,5 +209,16 @@ mod tests {
         assert_eq!(describe_activity(&record).unwrap(), "barrier, in the world communicator");
         record[..2].copy_from_slice(&words(Call::ReduceScatter, Target::NONE, 1, 0));
         assert_eq!(describe_activity(&record).unwrap(), "reduce-scatter, in the world communicator");
+        record[0] = over(record[0]);
+        assert_eq!(describe_activity(&record).unwrap(), "reduce-scatter, in the world communicator");
+    }
+
+    #[test]
+    fn a_collective_is_one_until_it_is_over() {
+        let reduce = words(Call::Reduce, Target::NONE, 7, 80);
+        assert_eq!(collective(reduce), Some((2, 80)));
+        assert_eq!(collective([over(reduce[0]), reduce[1]]), None);
+        assert_eq!(collective(words(Call::Send, Target::NONE, 7, 80)), None);
+        assert_eq!(collective(words(Call::CreateCommunicator, Target::NONE, 7, 80)), None);
     }
 }

@@ -99,10 +99,15 @@ impl DepartureWatch {
         if std::mem::replace(&mut self.calls, calls) != calls {
             self.quiet_in = wait.answer(self.quiet_in);
         }
+        if process.heed_failures()? {
+            return Ok(true);
+        }
         let looks = self.suspicion.map_or(0, |(_, looks)| looks);
         self.suspicion = wait.departed().map(|failure| (failure, looks + 1));
         match self.suspicion {
-            Some((failure, LAST_LOOKS)) => Err(process.engine().poisoned(failure)),
+            // All that could come has come by now.
+            Some((failure, _)) if failure.is_survived() => Err(failure),
+            Some((failure, LAST_LOOKS)) => Err(process.in_vain_by(failure)),
             suspicion => Ok(suspicion.is_some()),
         }
     }
@@ -129,7 +134,9 @@ impl Process {
             departed => failure = failure.or(departed),
         });
         let is_in_vain = several == Several::All || !may_come;
-        failure.filter(|_| is_in_vain).or_else(|| self.departed_from_collective())
+        let failure = failure.filter(|failure| is_in_vain || matches!(failure, Failure::Unacknowledged { .. }));
+        // Where the job goes on collectives look themselves.
+        failure.or_else(|| if self.keeps_going() { None } else { self.departed_from_collective() })
     }
 
     /// What waiting for that fails with, if only ranks could bring it that have gone.
@@ -137,8 +144,13 @@ impl Process {
         let (me, peers) = self.me_and_peers();
         let mut others = (0..peers).filter(|&peer| peer != me);
         let gone = |peer| self.gone(peer, || self.sends_on(awaited));
-        match waiting::partner(self.words_of(awaited)[0]) {
+        let [first, second] = self.words_of(awaited);
+        if matches!(awaited, Awaited::Message(_)) && self.is_revoked(waiting::context(second)) {
+            return Some(Failure::Revoked);
+        }
+        match waiting::partner(first) {
             Partner::Rank(peer) => gone(peer as u32).filter(|_| peer as u32 != me),
+            Partner::Any if let Some(failure) = self.unacknowledged(waiting::context(second)) => Some(failure),
             // Threads of this rank may send to it.
             Partner::Any if !self.is_shared() => others.try_fold(None, |_, peer| gone(peer).map(Some)).flatten(),
             _ => None,
@@ -175,6 +187,7 @@ impl Process {
         let is_gone = match presence {
             Presence::Here => false,
             Presence::Left => true,
+            Presence::Died => return Some(Failure::Died { peer }),
             // It still takes what is sent to it, which it has no use for. Those who leave wait for each other.
             Presence::Leaving | Presence::Finished => !self.is_finalizing() && !sends_on(),
         };
@@ -205,14 +218,18 @@ impl Process {
     /// Whether whoever tests for that hears of it only by an error.
     #[cold]
     fn tests_in_vain(&self, awaited: Awaited) -> Result<(), Failure> {
+        if self.heed_failures()? {
+            return Ok(());
+        }
         match self.departed_from(awaited) {
+            Some(failure) if failure.is_survived() => Err(failure),
             Some(failure @ Failure::Departed { finalizes: false, .. }) => {
                 for _ in 0..LAST_LOOKS {
                     if self.progress_all()? {
                         return Ok(());
                     }
                 }
-                Err(self.engine().poisoned(failure))
+                Err(self.in_vain_by(failure))
             }
             _ => Ok(()),
         }

@@ -181,7 +181,7 @@ impl Communicator {
                 // An error comes out of the requests.
                 Ok(_) => {
                     rounds = rounds.wrapping_add(1);
-                    let is_time = process.may_sleep_soon || rounds.is_multiple_of(PUBLISHED_AFTER);
+                    let is_time = process.may_sleep_soon.get() || rounds.is_multiple_of(PUBLISHED_AFTER);
                     if let Ok(false) = watch.suspects(process, is_time, &wait) {
                         let _ = process.idle(&mut backoff);
                     }

@@ -129,6 +129,12 @@ pub enum ErrorClass {
     UnsupportedOperation,
     /// A peer has died or left.
     ProcessFailed,
+    /// A peer has died, and the job goes on.
+    ProcessDied,
+    /// A peer has died that might have sent what is waited for, which another may send yet.
+    ProcessDiedPending,
+    /// A communicator that was revoked.
+    Revoked,
     /// A mistake of the library itself.
     Internal,
     /// A function of the program was left otherwise than by its end.
@@ -284,6 +290,15 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             ErrorClass::NoMemory,
             "no communicator contexts are left: this job has made too many communicators".to_string(),
         ),
+        Failure::Died { peer } => (ErrorClass::ProcessDied, format!("{} has died", who(rank(peer)))),
+        Failure::Unacknowledged { peer } => (
+            ErrorClass::ProcessDiedPending,
+            format!(
+                "{} has died, which might have sent what this waits for; it goes on once the program has acknowledged that",
+                who(rank(peer))
+            ),
+        ),
+        Failure::Revoked => (ErrorClass::Revoked, "the communicator has been revoked".to_string()),
         Failure::Overwritten => (
             ErrorClass::Internal,
             "what the library remembers of messages has been overwritten. Has the program freed or reused the buffer of a receive that \
@@ -291,6 +306,12 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 .to_string(),
         ),
     }
+}
+
+/// That rank; or one of the group of an intercommunicator that calls do not name.
+#[cold]
+fn who(rank: usize) -> String {
+    if rank == usize::MAX { "a rank of the same group".to_owned() } else { format!("rank {rank}") }
 }
 
 /// Why a peer, or the job, can do nothing more for this rank.

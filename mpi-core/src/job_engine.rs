@@ -2,7 +2,8 @@
 //!
 //! A job within one node has [`NodeFabric`], any other [`ClusterFabric`]. Both engines are compiled, and each call
 //! tests once which it is: a test in every call of the *fabric* would cost a small message several times as much
-//! (docs/decisions/0007).
+//! (docs/decisions/0007). Behind the same test is the engine of a rank that takes notes of what it does, so that they
+//! cost nothing where nobody wants them (docs/decisions/0077).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::engine::{
     Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Room, Scattered, SendMode, Sink, Step,
     Traffic,
 };
+use crate::event::Observer;
+use crate::profile::{Observed, Recorder};
 use crate::tuning::Tuning;
 use crate::{Mark, Protocol};
 
@@ -29,150 +32,200 @@ const TIME_TO_LEAVE: Duration = Duration::from_millis(500);
 pub(crate) enum JobEngine {
     Node(Engine<NodeFabric>),
     Cluster(Engine<ClusterFabric>),
+    /// One of these, and notes are taken.
+    Observed(Box<Observed>),
 }
 
-/// Evaluates the same for whichever it is.
+/// Evaluates the same for whichever it is; one that is observed has a method for it.
 macro_rules! on {
-    ($self:expr, $engine:ident => $body:expr) => {
+    ($self:expr, $engine:ident => $body:expr, $observed:ident => $observed_body:expr) => {
         match $self {
             JobEngine::Node($engine) => $body,
             JobEngine::Cluster($engine) => $body,
+            JobEngine::Observed($observed) => $observed_body,
         }
     };
 }
 
-/// Methods that are the engine's own.
+/// Methods that are the engine's own, and change nothing that is noted.
 macro_rules! forward {
     ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
-        $(
-            #[inline(always)]
-            pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
-                on!(self, engine => engine.$name($($argument),*))
-            }
-        )*
+        impl JobEngine {
+            $(
+                #[inline(always)]
+                pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+                    on!(self, engine => engine.$name($($argument),*), observed => observed.$name($($argument),*))
+                }
+            )*
+        }
+
+        impl Observed {
+            $(
+                #[cold]
+                fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+                    self.engine.$name($($argument),*)
+                }
+            )*
+        }
+    };
+}
+
+/// Methods that [`Observed`] takes notes of.
+macro_rules! forward_noted {
+    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        impl JobEngine {
+            $(
+                #[inline(always)]
+                pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+                    on!(self, engine => engine.$name($($argument),*), observed => observed.$name($($argument),*))
+                }
+            )*
+        }
     };
 }
 
 impl JobEngine {
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning) -> Self {
-        match fabric {
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning, recorder: Option<Rc<Recorder>>) -> Self {
+        let engine = match fabric {
+            // There nobody reads or writes others' memory, who might die.
+            JobFabric::Node(fabric) if fabric.keeps_going() => {
+                let mut engine = Engine::new(fabric, Protocol::Nsr, tuning);
+                engine.go_on_without_dead();
+                JobEngine::Node(engine)
+            }
             JobFabric::Node(fabric) => JobEngine::Node(Engine::new(fabric, protocol, tuning)),
             JobFabric::Cluster(fabric) => JobEngine::Cluster(Engine::new(*fabric, protocol, tuning)),
+        };
+        match recorder {
+            Some(recorder) => JobEngine::Observed(Box::new(Observed::new(engine, recorder))),
+            None => engine,
         }
     }
+}
 
-    forward! {
-        fn start_send(
-            &mut self,
-            peer: u32,
-            context: u32,
-            tag: u32,
-            data: ReadSpan<'static>,
-            mode: SendMode
-        ) -> Result<Option<OperationId>, Failure>;
-        fn start_buffered_send(
-            &mut self,
-            peer: u32,
-            context: u32,
-            tag: u32,
-            data: ReadSpan<'_>
-        ) -> Result<Option<OperationId>, Failure>;
-        fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>, looks: u32) -> Result<Received, Failure>;
-        fn receive_next(&mut self, pattern: Pattern, room: &mut dyn Room, looks: u32) -> Result<Option<Outcome>, Failure>;
-        fn start_scattered_send(
-            &mut self,
-            peer: u32,
-            context: u32,
-            tag: u32,
-            data: Box<dyn Scattered>,
-            mode: SendMode
-        ) -> Result<Option<OperationId>, Failure>;
-        fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure>;
-        fn begin_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<Received, Failure>;
-        fn start_span_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<OperationId, Failure>;
-        fn start_matched_receive(
-            &mut self,
-            message: MatchedMessage,
-            buffer: Sink
-        ) -> Result<OperationId, Failure>;
-        fn advertises(&mut self, capacity: usize) -> bool;
-        fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
-        fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)>;
-        fn progress(&mut self) -> Result<bool, Failure>;
-        fn uses_no_memory(&mut self) -> bool;
-        fn forget_lent(&mut self);
-        fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
-        fn outcome(&mut self, id: OperationId) -> Option<&Outcome>;
-        fn mark(&mut self, mark: Mark) -> ();
-        fn completions(&mut self) -> u64;
-        fn collect(&mut self, id: OperationId) -> Option<Outcome>;
-        fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Outcome)) -> Option<()>;
-        fn detach_local(&mut self, id: OperationId);
-        fn buffer_sends(&mut self, size: usize);
-        fn reads_from_copy(&mut self, id: OperationId) -> bool;
-        fn is_send(&mut self, id: OperationId) -> bool;
-        fn is_with_receiver(&mut self, id: OperationId) -> bool;
-        fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
-        fn poisoned(&mut self, failure: Failure) -> Failure;
-        fn check_alive(&mut self) -> Result<(), Failure>;
-        fn awaited(&mut self, id: OperationId) -> [u64; 2];
-        fn acts_later(&mut self) -> bool;
-        fn unmatched(&mut self) -> Vec<(Envelope, u64)>;
-        fn is_flushed(&mut self) -> bool;
-        fn barrier_signal(&mut self, peer: u32, step: Step, in_trouble: bool) -> Result<(), Failure>;
-        fn barrier_arrived(&mut self, step: Step) -> Option<bool>;
-        fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
-        fn forget_group(&mut self, context: u32);
-        fn may_publish(&mut self, peers: &[u32]) -> bool;
-        fn published(&mut self, peers: &[u32], span: ReadSpan<'_>) -> Option<RemoteAddress>;
-        fn read_published(
-            &mut self,
-            peer: u32,
-            address: &RemoteAddress,
-            offset: usize,
-            into: WriteSpan<'_>,
-            reading: Reading
-        ) -> Result<(), Failure>;
-        fn write_published(
-            &mut self,
-            peer: u32,
-            address: &RemoteAddress,
-            offset: usize,
-            from: ReadSpan<'_>
-        ) -> Result<(), Failure>;
-        fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
-        fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
-        fn fetch_word(&mut self, word: SharedWord, to_write: bool);
-        fn word(&mut self, word: SharedWord) -> u64;
-        fn set_words(&mut self, words: impl IntoIterator<Item = (SharedWord, u64)>, watchers: &[u32]);
-        fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
-        fn wake(&mut self, peer: u32);
-        fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
-        fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
-        fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
-        fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;
-        fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
-        fn is_reachable(&mut self, peers: &[u32], span: ReadSpan<'_>) -> bool;
-        fn processors(&mut self) -> usize;
-        fn is_crowded(&mut self) -> bool;
-        fn is_beside(&mut self, peer: u32) -> bool;
-        fn give_way(&mut self);
-        fn traffic(&mut self) -> Traffic;
-        fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
-        fn counters(&mut self) -> Counters;
-        fn unexpected(&mut self) -> (u64, u64);
-    }
+forward_noted! {
+    fn start_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'static>,
+        mode: SendMode
+    ) -> Result<Option<OperationId>, Failure>;
+    fn start_buffered_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'_>
+    ) -> Result<Option<OperationId>, Failure>;
+    fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>, looks: u32) -> Result<Received, Failure>;
+    fn receive_next(&mut self, pattern: Pattern, room: &mut dyn Room, looks: u32) -> Result<Option<Outcome>, Failure>;
+    fn start_scattered_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: Box<dyn Scattered>,
+        mode: SendMode
+    ) -> Result<Option<OperationId>, Failure>;
+    fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure>;
+    fn begin_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<Received, Failure>;
+    fn start_span_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<OperationId, Failure>;
+    fn start_matched_receive(
+        &mut self,
+        message: MatchedMessage,
+        buffer: Sink
+    ) -> Result<OperationId, Failure>;
+    fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)>;
+    fn progress(&mut self) -> Result<bool, Failure>;
+    fn collect(&mut self, id: OperationId) -> Option<Outcome>;
+    fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Outcome)) -> Option<()>;
+}
 
+forward! {
+    fn advertises(&mut self, capacity: usize) -> bool;
+    fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
+    fn uses_no_memory(&mut self) -> bool;
+    fn forget_lent(&mut self);
+    fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
+    fn outcome(&mut self, id: OperationId) -> Option<&Outcome>;
+    fn mark(&mut self, mark: Mark) -> ();
+    fn completions(&mut self) -> u64;
+    fn detach_local(&mut self, id: OperationId);
+    fn buffer_sends(&mut self, size: usize);
+    fn reads_from_copy(&mut self, id: OperationId) -> bool;
+    fn is_send(&mut self, id: OperationId) -> bool;
+    fn is_with_receiver(&mut self, id: OperationId) -> bool;
+    fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
+    fn poisoned(&mut self, failure: Failure) -> Failure;
+    fn check_alive(&mut self) -> Result<(), Failure>;
+    fn observe(&mut self, observer: Option<Observer>) -> ();
+    fn awaited(&mut self, id: OperationId) -> [u64; 2];
+    fn acts_later(&mut self) -> bool;
+    fn unmatched(&mut self) -> Vec<(Envelope, u64)>;
+    fn is_flushed(&mut self) -> bool;
+    fn take_stored(&mut self, pattern: &Pattern) -> Option<(Completion, Vec<u8>)>;
+    fn drop_agreements(&mut self, context: u32, tag: u32);
+    fn take_in(&mut self, peer: u32) -> Result<(), Failure>;
+    fn bury(&mut self, peer: u32) -> Result<(), Failure>;
+    fn fail(&mut self, id: OperationId, failure: Failure) -> bool;
+    fn fail_hopeless(&mut self, is_revoked: &dyn Fn(u32) -> bool) -> bool;
+    fn barrier_signal(&mut self, peer: u32, step: Step, in_trouble: bool) -> Result<(), Failure>;
+    fn barrier_arrived(&mut self, step: Step) -> Option<bool>;
+    fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
+    fn forget_group(&mut self, context: u32);
+    fn may_publish(&mut self, peers: &[u32]) -> bool;
+    fn published(&mut self, peers: &[u32], span: ReadSpan<'_>) -> Option<RemoteAddress>;
+    fn read_published(
+        &mut self,
+        peer: u32,
+        address: &RemoteAddress,
+        offset: usize,
+        into: WriteSpan<'_>,
+        reading: Reading
+    ) -> Result<(), Failure>;
+    fn write_published(
+        &mut self,
+        peer: u32,
+        address: &RemoteAddress,
+        offset: usize,
+        from: ReadSpan<'_>
+    ) -> Result<(), Failure>;
+    fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
+    fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
+    fn fetch_word(&mut self, word: SharedWord, to_write: bool);
+    fn word(&mut self, word: SharedWord) -> u64;
+    fn set_words(&mut self, words: impl IntoIterator<Item = (SharedWord, u64)>, watchers: &[u32]);
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
+    fn wake(&mut self, peer: u32);
+    fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
+    fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
+    fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
+    fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;
+    fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
+    fn is_reachable(&mut self, peers: &[u32], span: ReadSpan<'_>) -> bool;
+    fn processors(&mut self) -> usize;
+    fn is_crowded(&mut self) -> bool;
+    fn is_beside(&mut self, peer: u32) -> bool;
+    fn give_way(&mut self);
+    fn traffic(&mut self) -> Traffic;
+    fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
+    fn counters(&mut self) -> Counters;
+    fn unexpected(&mut self) -> (u64, u64);
+}
+
+impl JobEngine {
     /// How often a waiting rank should look before it does anything else.
     #[inline(always)]
     pub(crate) fn patience(&self) -> u32 {
-        on!(self, engine => engine.fabric.patience())
+        on!(self, engine => engine.fabric.patience(), observed => observed.patience())
     }
 
     /// The bytes of a part that peers share.
     #[inline]
     pub(crate) fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
-        on!(self, engine => engine.shared_span(part))
+        on!(self, engine => engine.shared_span(part), observed => observed.engine.shared_span(part))
     }
 
     /// Waits a little; the signals that have come.
@@ -180,7 +233,7 @@ impl JobEngine {
         on!(self, engine => {
             engine.fabric.idle(backoff);
             engine.fabric.take_signals()
-        })
+        }, observed => observed.engine.idle(backoff))
     }
 
     /// What wakes this rank from any thread.
@@ -188,17 +241,18 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => Ok(engine.fabric.bell()),
             JobEngine::Cluster(engine) => engine.fabric.bell(),
+            JobEngine::Observed(observed) => observed.engine.bell(),
         }
     }
 
     /// This rank will have a worker, which sleeps there.
     pub(crate) fn employ(&mut self) -> std::io::Result<Arc<Cot>> {
-        on!(self, engine => engine.fabric.employ())
+        on!(self, engine => engine.fabric.employ(), observed => observed.engine.employ())
     }
 
     /// Has whoever has something for this rank ring from now on, unless there is something to do already.
     pub(crate) fn hang_bell(&mut self) -> bool {
-        on!(self, engine => engine.fabric.hang_bell(engine.awaits_answers()))
+        on!(self, engine => engine.fabric.hang_bell(engine.awaits_answers()), observed => observed.engine.hang_bell())
     }
 
     /// Nobody needs to ring.
@@ -206,26 +260,27 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.take_bell_down(),
             JobEngine::Cluster(engine) => engine.fabric.node().take_bell_down(),
+            JobEngine::Observed(observed) => observed.engine.take_bell_down(),
         }
     }
 
     /// The signals that have come.
     pub(crate) fn signals(&mut self) -> SignalSet {
-        on!(self, engine => engine.fabric.take_signals())
+        on!(self, engine => engine.fabric.take_signals(), observed => observed.engine.signals())
     }
 
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {
-        on!(self, engine => (engine.fabric.me() as u32, engine.fabric.peers() as u32))
+        on!(self, engine => (engine.fabric.me() as u32, engine.fabric.peers() as u32), observed => observed.engine.me_and_peers())
     }
 
     /// Whether memory can be shared with `peer`.
     pub(crate) fn shares_memory_with(&self, peer: u32) -> bool {
-        on!(self, engine => engine.fabric.shares_memory_with(peer as usize))
+        on!(self, engine => engine.fabric.shares_memory_with(peer as usize), observed => observed.engine.shares_memory_with(peer))
     }
 
     /// Which node `peer` is on: the same number at every rank.
     pub(crate) fn node_of(&self, peer: u32) -> usize {
-        on!(self, engine => engine.fabric.node_of(peer as usize))
+        on!(self, engine => engine.fabric.node_of(peer as usize), observed => observed.engine.node_of(peer))
     }
 
     /// Whether `peer` still takes part, as far as it is known; a peer elsewhere that has not been heard of is asked.
@@ -236,6 +291,7 @@ impl JobEngine {
                 engine.fabric.ask(peer as usize);
                 engine.fabric.presence(peer as usize)
             }
+            JobEngine::Observed(observed) => observed.engine.presence(peer),
         }
     }
 
@@ -244,6 +300,7 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.job().is_gone(peer as usize),
             JobEngine::Cluster(_) => false,
+            JobEngine::Observed(observed) => observed.engine.is_gone(peer),
         }
     }
 
@@ -252,17 +309,47 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.has_anybody_gone(),
             JobEngine::Cluster(engine) => engine.fabric.has_anybody_gone(),
+            JobEngine::Observed(observed) => observed.engine.has_anybody_gone(),
+        }
+    }
+
+    /// Whether all peers are on this node.
+    pub(crate) fn is_of_one_node(&self) -> bool {
+        matches!(self, JobEngine::Node(_))
+    }
+
+    /// A number that changes whenever a peer of this node has died, or left a notice.
+    pub(crate) fn news(&self) -> u64 {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.news(),
+            JobEngine::Cluster(_) => 0,
+        }
+    }
+
+    /// The notices of all peers of this node, and whether these are all that they have begun to leave.
+    pub(crate) fn notices(&self) -> (Vec<u64>, bool) {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.notices(),
+            JobEngine::Cluster(_) => (Vec::new(), true),
+        }
+    }
+
+    /// Leaves a notice for all; false if that can't be done.
+    pub(crate) fn leave_notice(&self, notice: u64) -> bool {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.leave_notice(notice),
+            JobEngine::Cluster(_) => false,
         }
     }
 
     /// The sources of the receives in flight in such contexts.
     pub(crate) fn sources(&self, contexts: fn(u32) -> bool) -> Vec<u32> {
-        on!(self, engine => engine.sources(contexts))
+        on!(self, engine => engine.sources(contexts), observed => observed.engine.sources(contexts))
     }
 
     /// Says that this rank is about to finalize with the others: everything else that it sends has been sent.
     pub(crate) fn begin_to_leave(&mut self) {
-        on!(self, engine => engine.fabric.depart(Presence::Leaving));
+        on!(self, engine => engine.fabric.depart(Presence::Leaving), observed => observed.engine.begin_to_leave());
     }
 
     /// Counts memory of this rank that a window is made of, for reports.
@@ -270,13 +357,16 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.count_window(is_mapped_by_all),
             JobEngine::Cluster(engine) => engine.fabric.node().count_window(is_mapped_by_all),
+            JobEngine::Observed(observed) => observed.engine.count_window(is_mapped_by_all),
         }
     }
 
     /// The same of a window for which this rank serves others elsewhere.
     pub(crate) fn count_served_window(&self) {
-        if let JobEngine::Cluster(engine) = self {
-            engine.fabric.node().count_served_window();
+        match self {
+            JobEngine::Node(_) => {}
+            JobEngine::Cluster(engine) => engine.fabric.node().count_served_window(),
+            JobEngine::Observed(observed) => observed.engine.count_served_window(),
         }
     }
 
@@ -284,6 +374,7 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.heap(),
             JobEngine::Cluster(engine) => engine.fabric.node().heap(),
+            JobEngine::Observed(observed) => observed.engine.heap(),
         }
     }
 
@@ -298,6 +389,7 @@ impl JobEngine {
                 engine.forget_groups();
                 engine.fabric.finish();
             }
+            JobEngine::Observed(observed) => observed.engine.finish(),
         }
     }
 
@@ -306,10 +398,11 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.depart(Presence::Left),
             JobEngine::Cluster(engine) => engine.fabric.leave(TIME_TO_LEAVE),
+            JobEngine::Observed(observed) => observed.engine.leave(),
         }
     }
 
     pub(crate) fn abort(&mut self, code: i32, reason: &str) {
-        on!(self, engine => engine.fabric.abort(code, reason));
+        on!(self, engine => engine.fabric.abort(code, reason), observed => observed.engine.abort(code, reason));
     }
 }

@@ -30,7 +30,8 @@ impl Lanes {
     pub(crate) fn add(first: &Rc<Process>, fabrics: Vec<NodeFabric>, protocol: Protocol) -> Vec<Rc<Process>> {
         let process = |(lane, fabric)| {
             let place = (first.lanes().clone(), lane);
-            Rc::new(Process::new(JobFabric::Node(fabric), protocol, first.tuning(), place))
+            let recorder = first.recorder().cloned();
+            Rc::new(Process::new(JobFabric::Node(fabric), protocol, first.tuning(), place, recorder))
         };
         let others: Vec<_> = (1..).zip(fabrics).map(process).collect();
         first.lanes().processes.get_or_init(|| std::iter::once(first).chain(&others).map(Rc::downgrade).collect());

@@ -24,6 +24,7 @@ mod apart;
 mod attribute;
 mod buffer;
 mod collective;
+mod command;
 mod communicator;
 #[doc(hidden)]
 pub mod datatype;
@@ -31,6 +32,9 @@ mod departure;
 mod driver;
 mod engine;
 mod error;
+#[doc(hidden)]
+pub mod event;
+mod failures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
@@ -43,12 +47,16 @@ mod nonblocking_values;
 pub mod one_sided;
 mod owned;
 mod packed_values;
+mod partitioned;
 mod persistent;
 mod plain;
 mod point_to_point;
+mod port;
 mod ports;
 mod probe;
 mod process;
+#[doc(hidden)]
+pub mod profile;
 mod rank;
 #[doc(hidden)]
 pub mod reduction;
@@ -58,6 +66,7 @@ mod select;
 mod several;
 mod shared_buffer;
 mod spawn;
+mod spawn_hints;
 mod staged;
 mod status;
 mod task;
@@ -80,8 +89,10 @@ pub use answer::{Answer, read_answer};
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
+pub use command::Command;
 pub use communicator::{Communicator, SplitType};
 pub use error::{Error, ErrorClass, Result};
+pub use failures::Agreed;
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
 #[doc(hidden)]
@@ -89,8 +100,10 @@ pub use mark::{Mark, Signature};
 pub use message::{Message, Serialized};
 pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
+pub use partitioned::{Part, PartitionedReceive, PartitionedSend, ReceiveRound, SendRound};
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
+pub use port::Port;
 pub use probe::MatchedMessage;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use request::Request;
@@ -98,14 +111,14 @@ pub use request::Request;
 pub use rwmpi_derive::{Datatype, Message, test};
 // What front ends of other languages share a rank by.
 #[doc(hidden)]
-pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker, settings};
+pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};
 pub use scope::{Scope, scope};
 #[doc(hidden)]
 pub use select::file::{FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 #[doc(hidden)]
-pub use spawn::Command;
+pub use spawn::RanksStarted;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;

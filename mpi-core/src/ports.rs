@@ -7,7 +7,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use rwmpi_transport::port::{self, Call as Ringing, Port};
+use rwmpi_transport::port::{self, Call as Ringing, Caller, Port};
 use rwmpi_transport::{Backoff, Joint, PublishedName, look_up};
 
 use crate::activity::{Call, Target};
@@ -27,6 +27,22 @@ fn refused(over: &Communicator, why: impl std::fmt::Display) -> Error {
 struct Meeting {
     joint: Joint,
     description: String,
+    /// The line to the root of the other side, which is cut when its job ends.
+    line: Line,
+}
+
+enum Line {
+    Caller(Caller),
+    Called(Ringing),
+}
+
+impl Line {
+    fn is_there(&self) -> bool {
+        match self {
+            Line::Caller(caller) => caller.is_there(),
+            Line::Called(called) => called.is_there(),
+        }
+    }
 }
 
 impl Universe {
@@ -96,14 +112,16 @@ impl Universe {
         meet: impl FnOnce() -> Result<Meeting>,
     ) -> Result<Communicator> {
         over.begin_meeting(Call::Meet, root)?;
+        let mut kept = None;
         let opened = if over.rank() == root {
             match meet() {
-                Ok(Meeting { joint, description }) => {
-                    told_by(over, root, Told { is_well: true, ranks: 0, text: description })?;
+                Ok(Meeting { joint, description, line }) => {
+                    told_by(over, root, Told { is_well: true, ranks: Vec::new(), text: description })?;
+                    kept = Some(line);
                     Ok(joint)
                 }
                 Err(error) => {
-                    told_by(over, root, Told { is_well: false, ranks: 0, text: error.to_string() })?;
+                    told_by(over, root, Told { is_well: false, ranks: Vec::new(), text: error.to_string() })?;
                     return Err(error);
                 }
             }
@@ -121,7 +139,8 @@ impl Universe {
                 Place { number: first + over.rank(), first }
             }
         };
-        over.meet_in(opened, place, ErrorClass::Port)
+        // If the other job ends before all have come, its root does, and this one tells the others here.
+        over.meet_in(opened, place, ErrorClass::Port, &|| kept.as_ref().is_none_or(Line::is_there))
     }
 
     /// At the root of those who accept: where it meets the next caller that really comes.
@@ -142,7 +161,7 @@ impl Universe {
             }
             let comes = || Ok(caller.will_come()?.then_some(()));
             if let Ok(Some(())) = over.process().look_until(over, None, comes)? {
-                return Ok(Meeting { joint, description });
+                return Ok(Meeting { joint, description, line: Line::Caller(caller) });
             }
         }
     }
@@ -151,7 +170,14 @@ impl Universe {
     ///
     /// # Errors
     /// If the service is published already, or its name can't be.
-    #[doc(hidden)]
+    #[doc(alias = "MPI_Publish_name")]
+    #[doc = example!(1
+        "let service = format!(\"an example of {}\", std::process::id());"
+        "universe.publish(&service, \"where to find it\")?;"
+        "assert_eq!(universe.look_up(&service)?, \"where to find it\");"
+        "universe.unpublish(&service)?;"
+        "assert!(universe.look_up(&service).is_err());"
+    )]
     pub fn publish(&self, service: &str, name: &str) -> Result<()> {
         let published = PublishedName::new(service, name).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
@@ -167,7 +193,7 @@ impl Universe {
     ///
     /// # Errors
     /// If this process has not published it.
-    #[doc(hidden)]
+    #[doc(alias = "MPI_Unpublish_name")]
     pub fn unpublish(&self, service: &str) -> Result<()> {
         let mut published = self.published.borrow_mut();
         let place = published.iter().position(|one| one.name() == service).ok_or_else(|| {
@@ -182,7 +208,7 @@ impl Universe {
     ///
     /// # Errors
     /// If none is.
-    #[doc(hidden)]
+    #[doc(alias = "MPI_Lookup_name")]
     pub fn look_up(&self, service: &str) -> Result<String> {
         look_up(service).map_err(|error| {
             let why = match error.kind() {
@@ -226,7 +252,7 @@ fn call(over: &Communicator, name: &str, limit: Option<Duration>) -> Result<Meet
     let mut ringing = ringing.ok_or_else(late)?;
     let description = process.look_until(over, until, || ringing.answer())?.map_err(failed)?.ok_or_else(late)?;
     let joint = Joint::open(&description).map_err(|error| refused(over, error))?;
-    Ok(Meeting { joint, description })
+    Ok(Meeting { joint, description, line: Line::Called(ringing) })
 }
 
 impl Process {

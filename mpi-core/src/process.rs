@@ -2,6 +2,7 @@
 //! here.
 
 pub(crate) mod company;
+mod noted_wait;
 mod outlasting;
 mod services;
 mod turns;
@@ -27,14 +28,17 @@ use crate::collective::Retired;
 use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
+use crate::failures::Failures;
 use crate::group::Numbers;
 use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
+use crate::profile::Recorder;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
 use crate::untyped::Streams;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 use company::Company;
+use noted_wait::NotedWait;
 use services::Services;
 
 /// How long a lost peer is the launcher's business alone.
@@ -47,6 +51,8 @@ const LOOKS_OF_MANY: u32 = 16;
 /// belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
+    /// Who takes notes, if somebody wants them.
+    recorder: Option<Rc<Recorder>>,
     protocol: Protocol,
     tuning: Tuning,
     activity: ActivityRecord,
@@ -78,7 +84,7 @@ pub(crate) struct Process {
     pub(crate) wakers: Wakers,
     /// What it has answered when it was asked what it waits for.
     pub(crate) answers: Answers,
-    /// Shelves of communicators that are gone, at which others may still look.
+    /// Slots of communicators that are gone, at which others may still look.
     retired: RefCell<Vec<Retired>>,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
@@ -92,9 +98,11 @@ pub(crate) struct Process {
     /// How often others have asked this rank to look around, as they do when they leave.
     calls_to_look: Cell<u32>,
     /// Waits may sleep after a few looks: whether they are in vain is to be known before.
-    pub(crate) may_sleep_soon: bool,
+    pub(crate) may_sleep_soon: Cell<bool>,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
+    /// What it has heard of failures that the job survives.
+    pub(crate) failures: Failures,
 }
 
 /// A future is driven as long as this is there.
@@ -120,12 +128,15 @@ impl Process {
         protocol: Protocol,
         tuning: &Tuning,
         (lanes, lane): (Rc<Lanes>, usize),
+        recorder: Option<Rc<Recorder>>,
     ) -> Self {
-        let may_sleep_soon = matches!(fabric, JobFabric::Cluster(_));
+        let may_sleep_soon = Cell::new(matches!(fabric, JobFabric::Cluster(_)));
+        let failures = Failures::new(matches!(&fabric, JobFabric::Node(fabric) if fabric.keeps_going()));
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
-            engine: RefCell::new(JobEngine::new(fabric, protocol, tuning)),
+            engine: RefCell::new(JobEngine::new(fabric, protocol, tuning, recorder.clone())),
+            recorder,
             protocol,
             tuning: *tuning,
             turn: OnceCell::new(),
@@ -152,6 +163,7 @@ impl Process {
             calls_to_look: Cell::new(0),
             may_sleep_soon,
             left_to_launcher: Cell::new(false),
+            failures,
         }
     }
 
@@ -297,29 +309,32 @@ impl Process {
         let mut backoff = Backoff::default();
         let mut idles = 0_u32;
         let mut watch = DepartureWatch::new(self);
+        let mut noted = NotedWait::default();
         self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
-                if idles >= PUBLISHED_AFTER {
-                    self.activity.publish(2, [0]);
+                if idles > 0 {
+                    self.end_published(idles, noted);
                 }
                 return Ok(result);
             }
             if self.progress_all()? {
                 backoff.reset();
                 watch.reset();
+                noted.end(self);
                 if let Some(turn) = self.turn.get() {
                     turn.tell();
                 }
                 continue;
             }
+            noted.begin(self, each);
             idles = idles.saturating_add(1);
             let is_published = idles.is_multiple_of(PUBLISHED_AFTER);
             if is_published {
                 self.publish_wait(idles == PUBLISHED_AFTER);
             }
             let wait = Listed { process: self, several, each };
-            if !watch.suspects(self, is_published || self.may_sleep_soon, &wait)? {
+            if !watch.suspects(self, is_published || self.may_sleep_soon.get(), &wait)? {
                 self.idle(&mut backoff)?;
             }
         }
@@ -415,7 +430,22 @@ impl Process {
     fn wait_on(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
         let waited = self.wait_for_awaited(Awaited::Operation(id), || self.engine().collect(id));
-        waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))
+        waited.unwrap_or_else(|failure| Err(self.wait_has_failed(id, failure)))
+    }
+
+    /// A wait for an operation has failed, which is given up.
+    #[cold]
+    fn wait_has_failed(&self, id: OperationId, failure: Failure) -> Failure {
+        let failure = match failure {
+            Failure::Unacknowledged { peer } => Failure::Died { peer },
+            other => other,
+        };
+        let mut engine = self.engine();
+        if engine.check_alive().is_ok() && self.keeps_going() && engine.fail(id, failure) {
+            let _ = engine.collect(id);
+            return failure;
+        }
+        engine.give_up(id, failure)
     }
 
     /// Whether an operation has completed, so that waiting for it takes no time. Makes no progress.
@@ -504,6 +534,11 @@ impl Process {
     /// The number of this lane.
     pub(crate) fn lane(&self) -> usize {
         self.lane
+    }
+
+    /// Who takes notes, if somebody wants them.
+    pub(crate) fn recorder(&self) -> Option<&Rc<Recorder>> {
+        self.recorder.as_ref()
     }
 
     /// What it has in common with the rank's other lanes.

@@ -178,7 +178,7 @@ impl Waiting {
             return Ok(());
         }
         self.rounds = self.rounds.saturating_add(1);
-        let is_time = process.may_sleep_soon || self.rounds.is_multiple_of(PUBLISHED_AFTER);
+        let is_time = process.may_sleep_soon.get() || self.rounds.is_multiple_of(PUBLISHED_AFTER);
         let awaited = |each: &mut dyn FnMut(Awaited)| requests.iter().for_each(|request| each(request.awaited()));
         let wait = Listed { process, several: Several::Any, each: &awaited };
         let waited = match self.watch.suspects(process, is_time, &wait) {

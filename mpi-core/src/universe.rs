@@ -16,9 +16,11 @@ use crate::activity::{Call, Target};
 use crate::collective::{Team, tree};
 use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
+use crate::event::Observer;
 use crate::group::Group;
 use crate::lanes::Lanes;
 use crate::process::Process;
+use crate::profile::Recorder;
 use crate::tuning::Tuning;
 use crate::{Buffer, Pod, Result};
 
@@ -156,7 +158,17 @@ pub struct Universe {
 impl Universe {
     /// A member of the job that `fabric` belongs to.
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning, thread_level: ThreadLevel) -> Universe {
-        let process = Rc::new(Process::new(fabric, protocol, tuning, (Rc::default(), 0)));
+        Universe::noting(fabric, (protocol, tuning), thread_level, None)
+    }
+
+    /// The same, and it may take notes.
+    fn noting(
+        fabric: JobFabric,
+        (protocol, tuning): (Protocol, &Tuning),
+        thread_level: ThreadLevel,
+        recorder: Option<Rc<Recorder>>,
+    ) -> Universe {
+        let process = Rc::new(Process::new(fabric, protocol, tuning, (Rc::default(), 0), recorder));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
@@ -175,12 +187,14 @@ impl Universe {
     /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all
     /// members can.
     pub(crate) fn of_member(
-        Membership { fabric, lanes, starter, parents }: Membership,
+        Membership { fabric, lanes, starter, parents, records }: Membership,
         (protocol, tuning): (Protocol, &Tuning),
         thread_level: ThreadLevel,
         with_lanes: bool,
     ) -> Result<Universe> {
-        let mut universe = Universe::new(fabric, protocol, tuning, thread_level);
+        let (activity, peers) = (fabric.activity(), fabric.peers());
+        let recorder = records.map(|records| Rc::new(Recorder::new(records, activity, peers, with_lanes)));
+        let mut universe = Universe::noting(fabric, (protocol, tuning), thread_level, recorder);
         *universe.starter.borrow_mut() = starter;
         if !lanes.is_empty() && universe.world.allreduce_value(with_lanes, |one, other| *one && *other)? {
             universe.add_lanes(lanes);
@@ -205,8 +219,18 @@ impl Universe {
         said.parse().ok()
     }
 
-    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    /// For how many ranks there is room, as its launcher says; else how many the job has (MPI_UNIVERSE_SIZE).
     #[doc(hidden)]
+    pub fn universe_size(&self) -> usize {
+        let said = std::env::var(rwmpi_transport::UNIVERSE_SIZE).ok().filter(|_| self.has_launcher());
+        said.and_then(|said| said.parse().ok()).unwrap_or(self.world().size())
+    }
+
+    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    #[doc(alias = "MPI_Comm_get_parent")]
+    #[doc = example!(1
+        "assert!(universe.parents().is_none());"
+    )]
     pub fn parents(&self) -> Option<&Communicator> {
         self.parents.as_ref()
     }
@@ -323,6 +347,19 @@ impl Universe {
         (0..self.lanes()).map(of_lane).fold((0, 0), |sum, held| (sum.0 + held.0, sum.1 + held.1))
     }
 
+    /// Has `observer` told about what happens to messages of this rank, from now on; `None`: nobody. It is called
+    /// within calls of this library, and must make none itself.
+    #[doc(hidden)]
+    pub fn observe(&self, observer: Option<Observer>) {
+        (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().engine().observe(observer));
+    }
+
+    /// Who takes notes of this rank, if somebody wants them.
+    #[doc(hidden)]
+    pub fn recorder(&self) -> Option<Rc<Recorder>> {
+        self.world.process().recorder().cloned()
+    }
+
     /// The values by which this job chooses its ways.
     #[doc(hidden)]
     pub fn tuning(&self) -> &Tuning {
@@ -375,9 +412,16 @@ impl Universe {
         }
         self.complete_all(true)?;
         process.engine().begin_to_leave();
-        let team = Team::new(process, (world.group().peers(), world.rank()), [LEAVING, 0], true, (None, None));
-        process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
+        if process.keeps_going() {
+            process.leave_with_living().map_err(world.failed(Call::Finalize))?;
+        } else {
+            let team = Team::new(process, (world.group().peers(), world.rank()), [LEAVING, 0], true, (None, None));
+            process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
+        }
         self.flush(process)?;
+        if let Some(recorder) = process.recorder() {
+            recorder.finish(&self.traffic());
+        }
         process.engine().finish();
         Ok(())
     }

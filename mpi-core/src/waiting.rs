@@ -98,6 +98,11 @@ pub(crate) fn partner(word: u64) -> Partner {
     }
 }
 
+/// Which context word 4 names.
+pub(crate) fn context(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
 /// What a rank waits for according to its activity record; `None`: it does not wait, or not for long yet.
 pub fn describe_wait(words: &[u64; 8]) -> Option<Wait> {
     let [_, _, since, first, second, ..] = *words;

@@ -68,6 +68,41 @@ static void symbols(void)
     CHECK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &is_supported) == MPI_SUCCESS && !is_supported);
     CHECK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_ZE, NULL) != MPI_SUCCESS);
 }
+
+/* What of MPICH's extensions means something here. */
+static void extensions(void)
+{
+    MPIX_Iov pieces[4];
+    MPI_Count number = 0, bytes = 0;
+    MPI_Datatype vector;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Info info;
+    MPIX_Stream stream = 7;
+    char text[20];
+    unsigned char value[3] = {0x0a, 0xff, 0x10};
+    int flag = 7;
+    CHECK(MPIX_Type_iov_len(MPI_INT, -1, &number, &bytes) == MPI_SUCCESS && number == 1 && bytes == 4);
+    MPI_Type_vector(3, 2, 4, MPI_INT, &vector);
+    CHECK(MPIX_Type_iov_len(vector, -1, &number, NULL) == MPI_SUCCESS && number == 3);
+    CHECK(MPIX_Type_iov_len(vector, 17, &number, &bytes) == MPI_SUCCESS && number == 2 && bytes == 16);
+    memset(pieces, 0, sizeof pieces);
+    CHECK(MPIX_Type_iov(vector, 1, pieces, 4, &number) == MPI_SUCCESS && number == 2);
+    CHECK(pieces[0].iov_base == (void *)16 && pieces[0].iov_len == 8 && pieces[1].iov_base == (void *)32 && !pieces[2].iov_len);
+    MPI_Type_free(&vector);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK_ERROR(MPIX_Type_iov_len(MPI_DATATYPE_NULL, -1, &number, &bytes), MPI_ERR_TYPE);
+    CHECK(MPIX_Request_is_complete(request) && MPIX_Stream_progress(MPIX_STREAM_NULL) == MPI_SUCCESS);
+    CHECK(MPI_Irecv(text, 1, MPI_CHAR, 0, 1, MPI_COMM_SELF, &request) == MPI_SUCCESS && !MPIX_Request_is_complete(request));
+    CHECK(MPI_Send(value, 1, MPI_CHAR, 0, 1, MPI_COMM_SELF) == MPI_SUCCESS && MPIX_Request_is_complete(request));
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    MPI_Info_create(&info);
+    CHECK(MPIX_Info_set_hex(info, "key", value, 3) == MPI_SUCCESS && MPIX_Info_set_hex(info, NULL, value, 3) != MPI_SUCCESS);
+    CHECK(MPI_Info_get(info, "key", 19, text, &flag) == MPI_SUCCESS && flag && !strcmp(text, "0aff10"));
+    MPI_Info_free(&info);
+    CHECK(MPIX_Comm_test_threadcomm(MPI_COMM_WORLD, &flag) == MPI_SUCCESS && !flag);
+    CHECK(MPIX_Comm_get_stream(MPI_COMM_WORLD, 0, &stream) == MPI_SUCCESS && stream == MPIX_STREAM_NULL);
+    CHECK_ERROR(MPIX_Comm_get_stream(MPI_COMM_NULL, 0, &stream), MPI_ERR_COMM);
+}
 #endif
 
 int main(int argc, char **argv)
@@ -77,6 +112,7 @@ int main(int argc, char **argv)
     statuses();
 #ifndef MPI_ABI_VERSION
     symbols();
+    extensions();
 #endif
     MPI_Finalize();
     return 0;

@@ -39,6 +39,14 @@ int main(int argc, char **argv)
     MPI_Info_delete(info, "host");
     MPI_Info_set(info, "wdir", "/no/such/directory");
     is_refused("true", 1, info, MPI_ERR_SPAWN);
+    MPI_Info_delete(info, "wdir");
+    MPI_Info_set(info, "soft", "3:5");
+    is_refused("true", 2, info, rank == 0 ? MPI_ERR_INFO_VALUE : MPI_ERR_SPAWN);
+    MPI_Info_set(info, "soft", "many");
+    is_refused("true", 2, info, rank == 0 ? MPI_ERR_INFO_VALUE : MPI_ERR_SPAWN);
+    MPI_Info_delete(info, "soft");
+    MPI_Info_set(info, "file", "/no/such/file");
+    is_refused("true", 2, info, rank == 0 ? MPI_ERR_INFO_VALUE : MPI_ERR_SPAWN);
     MPI_Info_free(&info);
 
     CHECK_ERROR(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, size, MPI_COMM_WORLD, &children,

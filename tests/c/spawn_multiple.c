@@ -38,6 +38,39 @@ static void be_child(MPI_Comm parents, int argc, char **argv)
     }
 }
 
+/* Fewer will do: as many as the hints allow, of which some are in a file. */
+static void spawn_softly(char *program)
+{
+    char name[256], *arguments[] = {"soft", NULL};
+    int codes[4] = {-1, -1, -1, -1}, place, class;
+    MPI_Comm children;
+    MPI_Info info;
+    struct told told;
+    const char *folder = getenv("TMPDIR");
+    snprintf(name, sizeof name, "%s/rwmpi-spawn-%d-%d", folder ? folder : "/tmp", (int)getpid(), rank_in(MPI_COMM_WORLD));
+    if (rank_in(MPI_COMM_WORLD) == 0) {
+        FILE *file = fopen(name, "w");
+        CHECK(file && fprintf(file, "# where they run\nwdir = /\nsoft = 1\n") > 0 && fclose(file) == 0);
+    }
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "file", name);
+    MPI_Info_set(info, "soft", "0, 2:3:5, 8");
+    CHECK(MPI_Comm_spawn(program, arguments, 4, info, 0, MPI_COMM_WORLD, &children, codes) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+    CHECK(MPI_Comm_remote_size(children, &place) == MPI_SUCCESS && place == 2);
+    for (place = 0; place < 4; place++) {
+        CHECK(MPI_Error_class(codes[place], &class) == MPI_SUCCESS);
+        CHECK(class == (place < 2 ? MPI_SUCCESS : MPI_ERR_SPAWN));
+    }
+    for (place = 0; place < 2 && rank_in(MPI_COMM_WORLD) == 0; place++) {
+        CHECK(MPI_Recv(&told, sizeof told, MPI_BYTE, place, 3, children, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(told.size == 2 && !strcmp(told.directory, "/") && !strcmp(told.argument, "soft"));
+    }
+    if (rank_in(MPI_COMM_WORLD) == 0)
+        CHECK(unlink(name) == 0);
+    CHECK(MPI_Comm_disconnect(&children) == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm parents, children;
@@ -71,5 +104,6 @@ int main(int argc, char **argv)
         }
         CHECK(MPI_Comm_disconnect(&children) == MPI_SUCCESS);
     }
+    spawn_softly(argv[0]);
     return MPI_Finalize();
 }

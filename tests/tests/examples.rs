@@ -23,6 +23,8 @@ mod rsmpi;
 mod sort;
 #[path = "../../examples/task_farm.rs"]
 mod task_farm;
+#[path = "../../examples/topology.rs"]
+mod topology;
 
 /// What needs somebody else.
 const FOR_SEVERAL: &[Shown] = &[mpi4py::objects, mpi4py::objects_without_waiting, mpi4py::arrays];
@@ -66,6 +68,18 @@ fn hello_greets_everybody(universe: &Universe) -> Result<()> {
     let greetings = hello::run(universe.world())?;
     if universe.world().rank() == 0 {
         assert_eq!(greetings[2], "rank 2 of 3 says hello");
+    }
+    Ok(())
+}
+
+/// It prints what the book says.
+#[rwmpi::test(ranks = 4)]
+fn neighbours_of_a_grid_are_those_of_the_book(universe: &Universe) -> Result<()> {
+    let chapter = include_str!("../../docs/book/src/topologies.md");
+    let shown = chapter.split_once("```text\n").and_then(|(_, rest)| rest.split_once("```")).unwrap_or_default().0;
+    let lines = topology::run(universe.world())?;
+    if universe.world().rank() == 0 {
+        assert_eq!(lines, shown.lines().collect::<Vec<_>>());
     }
     Ok(())
 }

@@ -16,6 +16,8 @@ use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::{primitive, settings, slice, wait};
 
+/// Why others must not go on waiting.
+const OTHERS_GONE: &str = "a job has ended before all of its ranks had come to the meeting with another job";
 /// How often a peer that waits for the others looks whether the job was aborted.
 const ABORT_CHECK: Duration = Duration::from_millis(100);
 
@@ -25,7 +27,15 @@ impl NodeFabric {
     /// # Errors
     /// If there is no such place, or somebody else has taken it, or the job is aborted meanwhile.
     pub fn attach(job: &Job, me: usize) -> Result<NodeFabric, JobError> {
-        let joined = Joined::meet(job, me)?;
+        NodeFabric::attach_while(job, me, &|| true)
+    }
+
+    /// The same, as long as whoever else is to come is `expected`.
+    ///
+    /// # Errors
+    /// As for [`NodeFabric::attach`], or if they are no longer. Then the job is aborted, for whoever waits there, too.
+    pub(crate) fn attach_while(job: &Job, me: usize, expected: &dyn Fn() -> bool) -> Result<NodeFabric, JobError> {
+        let joined = Joined::meet(job, me, expected)?;
         Ok(joined.into_lanes().next().expect("every job has a lane"))
     }
 
@@ -34,7 +44,7 @@ impl NodeFabric {
     /// # Errors
     /// As for [`NodeFabric::attach`].
     pub fn attach_lanes(job: &Job, me: usize) -> Result<Vec<NodeFabric>, JobError> {
-        Ok(Joined::meet(job, me)?.into_lanes().collect())
+        Ok(Joined::meet(job, me, &|| true)?.into_lanes().collect())
     }
 
     /// A job of its own within this process: one fabric for each of `peers` threads.
@@ -72,11 +82,11 @@ fn tracer(creator: u32) -> PTracer {
 
 impl Joined {
     /// Takes the place of `me`. Returns when all peers have attached and have probed.
-    fn meet(job: &Job, me: usize) -> Result<Joined, JobError> {
+    fn meet(job: &Job, me: usize, expected: &dyn Fn() -> bool) -> Result<Joined, JobError> {
         let joined = Joined::new(job, me)?;
-        await_all(job, &job.segment.header().attached)?;
+        await_all(job, &job.segment.header().attached, expected)?;
         joined.probe();
-        await_all(job, &job.segment.header().probed)?;
+        await_all(job, &job.segment.header().probed, expected)?;
         Ok(joined)
     }
 
@@ -176,8 +186,9 @@ fn count_in(counter: &AtomicU32, peers: usize) {
     }
 }
 
-/// Waits until all peers have counted themselves in.
-fn await_all(job: &Job, counter: &AtomicU32) -> Result<(), JobError> {
+/// Waits until all peers have counted themselves in, or those that have not are no longer expected.
+fn await_all(job: &Job, counter: &AtomicU32, expected: &dyn Fn() -> bool) -> Result<(), JobError> {
+    let mut is_hopeless = false;
     loop {
         let count = counter.load(Ordering::Acquire);
         if count >= job.peers() as u32 {
@@ -186,7 +197,13 @@ fn await_all(job: &Job, counter: &AtomicU32) -> Result<(), JobError> {
         if is_aborted(&job.segment) {
             return Err(JobError::Aborted);
         }
+        if is_hopeless {
+            job.set_aborted(1, OTHERS_GONE);
+            return Err(JobError::OthersGone);
+        }
         primitive::futex_wait(counter, count, ABORT_CHECK);
+        // Who has counted himself in as the last one may go at once: so the counter is looked at after this.
+        is_hopeless = !expected();
     }
 }
 

@@ -18,7 +18,9 @@ pub const DETAIL_WORDS: usize = 48;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 12;
+pub(crate) const VERSION: u32 = 13;
+/// Notices that a job has room for.
+pub(crate) const NOTICES: usize = 1024;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -38,6 +40,8 @@ pub(crate) struct JobHeader {
     pub(crate) creator: AtomicU32,
     /// Set by a peer that cannot use `membarrier`, before it counts itself in `attached`; read after all have.
     pub(crate) fences_needed: AtomicU32,
+    /// 1 if the job goes on when a peer dies. Written by the creator before `magic`.
+    pub(crate) keeps_going: AtomicU32,
     /// Counted up (AcqRel) by each peer whose control block is filled in; a futex; loaded (Acquire) while waiting for
     /// all.
     pub(crate) attached: CachePadded<AtomicU32>,
@@ -45,6 +49,15 @@ pub(crate) struct JobHeader {
     pub(crate) probed: CachePadded<AtomicU32>,
     /// The first abort.
     pub(crate) abort: CachePadded<AbortRecord>,
+    /// How many peers have died. Counted up (Release) by the launcher when it has said so in the peer's `presence`;
+    /// loaded (Acquire) by every peer.
+    pub(crate) deaths: CachePadded<AtomicU32>,
+    /// How many notices there are, or will be once their writers have written them. Counted up (AcqRel) by any peer
+    /// that is about to write one; loaded (Acquire) by every peer.
+    pub(crate) notices_begun: CachePadded<AtomicU32>,
+    /// Each 0 until the peer that has taken its place by `notices_begun` stores it (Release); loaded (Acquire) by every
+    /// peer. Its writer may die in between, and then it stays 0.
+    pub(crate) notices: [AtomicU64; NOTICES],
 }
 
 /// Who ended the job and why.
@@ -125,8 +138,8 @@ pub(crate) struct Identity {
     /// How many bytes of the owner's heap have pages. Stored (Release) by the owner; loaded (Acquire) by peers that
     /// check an address.
     pub(crate) heap_reserved: AtomicU64,
-    /// A [`Presence`]. Stored (Release) by the owner, after all that it has pushed; loaded (Acquire) by the launcher,
-    /// and by a peer that waits for the owner.
+    /// A [`Presence`]. Stored (Release) by the owner, after all that it has pushed, and by the launcher when the owner
+    /// has died; loaded (Acquire) by the launcher, and by a peer that waits for the owner.
     pub(crate) presence: AtomicU32,
     /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that
     /// signals.
@@ -145,11 +158,13 @@ pub enum Presence {
     Leaving = 2,
     /// It has left without the others.
     Left = 3,
+    /// Its process has died, and the job goes on.
+    Died = 4,
 }
 
 impl From<u32> for Presence {
     fn from(word: u32) -> Presence {
-        let known = [Presence::Finished, Presence::Leaving, Presence::Left];
+        let known = [Presence::Finished, Presence::Leaving, Presence::Left, Presence::Died];
         known.into_iter().find(|&presence| presence as u32 == word).unwrap_or(Presence::Here)
     }
 }

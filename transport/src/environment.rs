@@ -13,6 +13,7 @@ use nix::libc;
 use rustix::fs::OFlags;
 
 use crate::descriptor::{self, HandedDown, raised};
+use crate::faults;
 use crate::job::Job;
 use crate::job_error::JobError;
 use crate::layout::MOST_LANES;
@@ -37,11 +38,18 @@ pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 /// The connection to our launcher, likewise; may be absent. It is that of [`crate::pmi::PMI_FD`], of which only the
 /// number can be said there.
 pub const CONNECTION_FD: &str = "RWMPI_PMI_FD";
+/// The file of notes ([`crate::Records`]), likewise; absent: nobody wants any.
+pub const RECORDS_FD: &str = "RWMPI_RECORDS_FD";
+
+/// The pipe to which this process reports where a fault of its own has killed it, likewise; may be absent.
+pub const FAULTS_FD: &str = "RWMPI_FAULTS_FD";
 
 /// Who has had this process's job started, as [`crate::Parents`] says it; absent: nobody of another job.
 pub const PARENTS: &str = "RWMPI_PARENTS";
 /// Which of the programs of its job this process runs, from 0; absent: not known.
 pub const PROGRAM_NUMBER: &str = "RWMPI_APPNUM";
+/// How many processes the launcher takes to have room, those of the job included; absent: not known.
+pub const UNIVERSE_SIZE: &str = "RWMPI_UNIVERSE_SIZE";
 /// The node of each process, by number, separated by commas; absent: all are on one.
 pub const NODES: &str = "RWMPI_NODES";
 /// `tcp`: no shared memory, not even within a node; `auto` or absent: whatever is best for each pair.
@@ -92,9 +100,17 @@ pub(crate) fn tie_to_launcher() -> Result<(), JobError> {
         arm_lifeline(&lifeline)
             .map_err(|error| JobError::Environment { name: LIFELINE_FD, what: error.to_string() })?;
     }
+    report_faults();
     // Whoever needs it takes it again, and hears then what is wrong with it.
     let _ = take(CONNECTION_FD, OFlags::RDWR);
     Ok(())
+}
+
+/// Has faults reported to the launcher, if that has asked for it. Only a report would be missing: nothing fails for it.
+fn report_faults() {
+    if let (Ok(Some(pipe)), Ok(Some(place))) = (take(FAULTS_FD, OFlags::WRONLY), number_of(PLACE)) {
+        let _ = faults::report_to(pipe, place);
+    }
 }
 
 /// As [`inherited_job`], which has to be all of the job.

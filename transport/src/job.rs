@@ -21,6 +21,7 @@ use crate::mappings;
 use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
+use crate::threads::Threads;
 
 /// Most bytes of address space that a job's file takes.
 const MOST_ADDRESS_SPACE: usize = 16 << 40;
@@ -77,12 +78,14 @@ pub struct JobShape {
     /// Most bytes of each heap and arena (a few megabytes at least): for programs under a tool that reads all memory
     /// there is.
     pub heap_limit: usize,
+    /// Whether it goes on when a peer dies.
+    pub keeps_going: bool,
 }
 
 impl JobShape {
     /// So many peers with one lane, and heaps as large as can be had.
     pub fn of(peers: usize) -> JobShape {
-        JobShape { peers, lanes: 1, heap_limit: usize::MAX }
+        JobShape { peers, lanes: 1, heap_limit: usize::MAX, keeps_going: false }
     }
 
     /// How many ends there are in all lanes.
@@ -140,6 +143,7 @@ impl Job {
         header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
         header.processors.store(processors as u32, Ordering::Relaxed);
         header.creator.store(std::process::id(), Ordering::Relaxed);
+        header.keeps_going.store(shape.keeps_going.into(), Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(Job { segment: Arc::new(segment), peers: shape.peers })
     }
@@ -267,14 +271,14 @@ impl Job {
         (self.presence(peer) != Presence::Finished).then_some(lost)
     }
 
-    /// How many threads the process of `peer` has; `None` if it is in another name space, or gone.
-    pub fn threads(&self, peer: usize) -> Option<usize> {
+    /// What the threads of the process of `peer` are about; `None` if it is in another name space, or gone.
+    pub fn threads(&self, peer: usize) -> Option<Threads> {
         let identity = &self.segment.control(peer).identity;
         let pid = self.pid(peer)?;
         if identity.address_space.load(Ordering::Relaxed) >> 32 != address_space() >> 32 {
             return None;
         }
-        Some(std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.count())
+        Threads::of(pid)
     }
 
     /// Whether the process of a peer that has attached is no more, as far as can be seen at once: one that its starter
@@ -324,6 +328,12 @@ impl Job {
     pub fn copied(&self) -> [u64; 2] {
         let of = |end, way: usize| self.segment.control(end).copied[way].load(Ordering::Relaxed);
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
+    }
+
+    /// How many bytes `peer` has copied, by either way.
+    pub fn copied_by(&self, peer: usize) -> u64 {
+        let copied = (0..self.lanes()).map(|lane| &self.segment.control(self.end(lane, peer)).copied);
+        copied.flat_map(|ways| ways.iter()).map(|way| way.load(Ordering::Relaxed)).sum()
     }
 
     /// How many parts of its memory a peer has lent to windows: such as all peers here have mapped, and others; and for
@@ -480,19 +490,6 @@ mod tests {
         let words = std::array::from_fn(|word| word as u64 + 1);
         fabric.activity().publish_details(&words);
         assert_eq!(job.details(0), words);
-    }
-
-    #[test]
-    fn threads_are_counted() {
-        let fabric = NodeFabric::threads(1).unwrap().remove(0);
-        let job = fabric.job();
-        let (ready, go) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
-        std::thread::scope(|scope| {
-            scope.spawn(|| (ready.wait(), go.wait()));
-            ready.wait();
-            assert!(job.threads(0).unwrap() >= 2);
-            go.wait();
-        });
     }
 
     #[test]

@@ -114,4 +114,7 @@ pub enum JobError {
     /// The job ended before it began.
     #[error("the job was aborted while its processes were starting")]
     Aborted,
+    /// Processes of another job will not come.
+    #[error("the other job has ended before all of its ranks had come")]
+    OthersGone,
 }

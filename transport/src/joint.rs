@@ -64,6 +64,14 @@ impl Joint {
         NodeFabric::attach(&self.job, member)
     }
 
+    /// The same, as long as the members that have not come are `expected`.
+    ///
+    /// # Errors
+    /// As for [`Joint::attach`], or if they are no longer; then nobody waits for them any more.
+    pub fn attach_while(&self, member: usize, expected: &dyn Fn() -> bool) -> Result<NodeFabric, JobError> {
+        NodeFabric::attach_while(&self.job, member, expected)
+    }
+
     /// Nobody waits for members any more: some will not come.
     pub fn give_up(&self, why: &str) {
         self.job.set_aborted(1, why);
@@ -127,6 +135,30 @@ mod tests {
         use std::os::fd::AsFd;
         let said = handed_down(file.as_fd()).unwrap();
         assert!(matches!(Joint::open(&said), Err(JobError::NotAJob(_))));
+    }
+
+    #[test]
+    fn nobody_waits_for_members_that_are_no_longer_expected() {
+        let joint = Joint::create(3).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| joint.attach(1).err());
+            let looks = std::cell::Cell::new(0);
+            let expected = || looks.replace(looks.get() + 1) < 2;
+            assert!(matches!(joint.attach_while(0, &expected), Err(JobError::OthersGone)));
+            assert!(matches!(other.join().unwrap(), Some(JobError::Aborted)));
+        });
+    }
+
+    #[test]
+    fn members_that_have_come_may_go() {
+        let joint = Joint::create(2).unwrap();
+        let fabrics = std::thread::scope(|scope| {
+            let has_come = std::sync::atomic::AtomicBool::new(false);
+            let other = scope.spawn(|| joint.attach(1).unwrap());
+            let expected = || !has_come.swap(true, std::sync::atomic::Ordering::Relaxed) || !other.is_finished();
+            [joint.attach_while(0, &expected).unwrap(), other.join().unwrap()]
+        });
+        assert_eq!(fabrics[0].peers(), 2);
     }
 
     #[test]

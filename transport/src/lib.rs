@@ -26,6 +26,8 @@ mod cluster;
 mod control;
 mod copy;
 #[cfg(not(loom))]
+mod deaths;
+#[cfg(not(loom))]
 mod descriptor;
 mod distance;
 #[cfg(not(loom))]
@@ -33,6 +35,8 @@ mod element_lock;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
+#[cfg(not(loom))]
+mod faults;
 #[cfg(all(any(test, fuzzing), not(loom)))]
 pub mod fuzz;
 mod handover;
@@ -72,6 +76,8 @@ mod primitive;
 #[cfg(not(loom))]
 mod range_set;
 #[cfg(not(loom))]
+mod records;
+#[cfg(not(loom))]
 mod remote_memory;
 #[cfg_attr(loom, allow(dead_code))]
 mod ring;
@@ -90,6 +96,8 @@ mod span;
 pub mod spawning;
 #[cfg(not(loom))]
 mod tcp;
+#[cfg(not(loom))]
+mod threads;
 mod turn;
 #[cfg(not(loom))]
 mod wait;
@@ -116,8 +124,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD,
+    SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;
 #[cfg(not(loom))]
@@ -144,12 +152,16 @@ pub use page_marks::{Mark, PageMarks};
 #[cfg(not(loom))]
 pub use pmix::PmixError;
 #[cfg(not(loom))]
+pub use records::{Moment, Records, RecordsFile};
+#[cfg(not(loom))]
 pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
 #[cfg(not(loom))]
-pub use turn::lanes::{Held, Turns};
+pub use threads::Threads;
+#[cfg(not(loom))]
+pub use turn::lanes::{Held, Observer, Turns};
 pub use turn::{Taken, Turn, Visit};
 #[cfg(not(loom))]
 pub use worker::{Cot, Worker};

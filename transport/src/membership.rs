@@ -21,8 +21,9 @@ use crate::job::{Job, JobEnder, JobShape};
 use crate::job_error::JobError;
 use crate::joint::Parents;
 use crate::pmi::Pmi;
+use crate::records::Records;
 use crate::spawning::{self, Command};
-use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric, settings};
+use crate::{ActivityRecord, ClusterFabric, Fabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
 /// Addresses that one process collects: as many as fit into a value, the longest being of IPv6.
@@ -53,6 +54,14 @@ impl JobFabric {
             JobFabric::Cluster(fabric) => fabric.node().ender(),
         }
     }
+
+    /// How many processes the job has.
+    pub fn peers(&self) -> usize {
+        match self {
+            JobFabric::Node(fabric) => fabric.peers(),
+            JobFabric::Cluster(fabric) => fabric.peers(),
+        }
+    }
 }
 
 /// Says which settings nobody understands.
@@ -73,6 +82,8 @@ pub struct Membership {
     pub starter: Starter,
     /// Who has had the job started, if it was somebody of another one.
     pub parents: Option<Parents>,
+    /// Where this process is to take notes, if whoever has started it wants any.
+    pub records: Option<Records>,
 }
 
 /// Whoever has started this process.
@@ -150,7 +161,7 @@ impl Membership {
     /// All processes are on this node, which this one has joined in all of these lanes.
     fn on_node(mut lanes: Vec<NodeFabric>, starter: Starter) -> Membership {
         let first = lanes.remove(0);
-        Membership { fabric: JobFabric::Node(first), lanes, starter, parents: None }
+        Membership { fabric: JobFabric::Node(first), lanes, starter, parents: None, records: None }
     }
 
     /// `None`: it was a process of the job that has started this one.
@@ -181,17 +192,17 @@ impl Membership {
         let place = Place { me, nodes, here };
         // Ours learns of the end from the file.
         let starter = Starter { watches: true, board: None };
-        let parents = Parents::from_environment(size)?;
+        let (parents, records) = (Parents::from_environment(size)?, Records::of_job(me)?);
         if !place.needs_network()? {
             let member = Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter);
-            return Ok(Some(Membership { parents, ..member }));
+            return Ok(Some(Membership { parents, records, ..member }));
         }
         let what = "is missing".to_owned();
         let connection = environment::take(CONNECTION_FD, OFlags::RDWR)?
             .ok_or(JobError::Environment { name: CONNECTION_FD, what })?;
         let mut board = Board::Pmi(Pmi::new(connection)?);
         let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
-        Ok(Some(Membership { fabric, lanes: Vec::new(), starter, parents }))
+        Ok(Some(Membership { fabric, lanes: Vec::new(), starter, parents, records }))
     }
 
     fn of_another_launcher(introduced: Introduced) -> Result<Membership, JobError> {
@@ -222,6 +233,7 @@ impl Membership {
                 lanes: Vec::new(),
                 starter: Starter { watches: true, board: Some(board) },
                 parents: None,
+                records: None,
             });
         }
         let starter = Starter { watches: true, board: Some(board) };
@@ -278,7 +290,9 @@ impl SharedPlace {
     /// As [`NodeFabric::attach`].
     pub fn attach(&self, member: usize) -> Result<Membership, JobError> {
         let starter = Starter { watches: true, board: None };
-        Ok(Membership::on_node(NodeFabric::attach_lanes(&self.job, member)?, starter))
+        let records = Records::of_job(member)?;
+        let membership = Membership::on_node(NodeFabric::attach_lanes(&self.job, member)?, starter);
+        Ok(Membership { records, ..membership })
     }
 }
 

@@ -76,6 +76,13 @@ fn unless_waiting<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
+/// Whether nobody has hung up at the other end, where nothing more is said.
+fn is_there(stream: &UnixStream) -> bool {
+    let mut polled = [PollFd::new(stream, PollFlags::IN)];
+    let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+    !matches!(rustix::event::poll(&mut polled, Some(&now)), Ok(ready) if ready > 0)
+}
+
 /// Reads what there is, up to so many bytes in all; whether they are complete.
 fn read_up_to(stream: &mut UnixStream, read: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     let mut bytes = [0; ANSWER_MAX];
@@ -159,6 +166,11 @@ impl Caller {
         self.stream.write_all(&answer)
     }
 
+    /// Whether the caller is still there: it keeps the line until it has met this side.
+    pub fn is_there(&self) -> bool {
+        is_there(&self.stream)
+    }
+
     /// Whether the caller has said that it will come.
     ///
     /// # Errors
@@ -187,6 +199,11 @@ impl Call {
         let Some(stream) = stream else { return Ok(None) };
         stream.set_nonblocking(true)?;
         Ok(Some(Call { stream, unsent, answer: Vec::new() }))
+    }
+
+    /// Whether the other side is still there: it keeps the line until it has met this one.
+    pub fn is_there(&self) -> bool {
+        is_there(&self.stream)
     }
 
     /// Where to meet, once the other side has said it; from then on it counts on this one.

@@ -62,6 +62,13 @@ impl ActivityRecord {
         }
     }
 
+    /// What it has published, from word number `first` on.
+    pub fn read<const N: usize>(&self, first: usize) -> [u64; N] {
+        // SAFETY: atomics in memory that is mapped as long as `_segment` lives.
+        let record = unsafe { self.words.as_ref() };
+        std::array::from_fn(|word| record[first + word].load(Ordering::Relaxed))
+    }
+
     /// Publishes what the peer waits for in more words; whoever sees the first one sees the rest.
     pub fn publish_details(&self, words: &[u64; DETAIL_WORDS]) {
         // SAFETY: atomics in memory that is mapped as long as `_segment` lives.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
 use crate::environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
-    TRANSPORT,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD,
+    SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 
 /// How messages travel.
@@ -20,6 +20,10 @@ pub const SEND_BUFFER: &str = "RWMPI_SEND_BUFFER";
 pub const SHARED_HEAP: &str = "RWMPI_SHARED_HEAP";
 /// Whether the kernel may copy between processes, as if it forbade it.
 pub const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
+/// Whether a process that a fault of its own kills reports where it was.
+pub const BACKTRACE: &str = "RWMPI_BACKTRACE";
+/// Whether calls of different ranks are compared, and what is left at the end is named.
+pub const CHECK: &str = "RWMPI_CHECK";
 /// Which file gives the lengths from which other ways pay.
 pub const TUNING: &str = "RWMPI_TUNING";
 /// These lengths, from whoever has chosen them for the whole job.
@@ -113,6 +117,24 @@ pub const SETTINGS: &[Setting] = &[
         ],
     ),
     setting(
+        BACKTRACE,
+        SWITCH,
+        [
+            "on or off",
+            "on",
+            "Whether mpiexec shows where a rank was that SIGSEGV or another fault of its own has killed",
+        ],
+    ),
+    setting(
+        CHECK,
+        SWITCH,
+        [
+            "on or off",
+            "off",
+            "Whether collectives of C and Fortran programs are compared between ranks, and what is left at the end is named; mpiexec --check says the same",
+        ],
+    ),
+    setting(
         LISTEN,
         Values::Any,
         [
@@ -127,8 +149,22 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// What the launcher tells its processes.
-const TOLD: &[&str] =
-    &[JOB_FD, RANK, SIZE, PLACE, THREADS, LIFELINE_FD, CONNECTION_FD, NODES, PARENTS, TUNING_TABLE, PROGRAM_NUMBER];
+const TOLD: &[&str] = &[
+    JOB_FD,
+    RANK,
+    SIZE,
+    PLACE,
+    THREADS,
+    LIFELINE_FD,
+    CONNECTION_FD,
+    FAULTS_FD,
+    NODES,
+    PARENTS,
+    TUNING_TABLE,
+    PROGRAM_NUMBER,
+    UNIVERSE_SIZE,
+    RECORDS_FD,
+];
 
 /// What the project's own tests are told.
 const OF_TESTS: &[&str] = &[

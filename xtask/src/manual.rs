@@ -87,8 +87,11 @@ fn option(line: &str) -> Option<Arg> {
     Some(if values.is_empty() {
         arg.action(ArgAction::SetTrue)
     } else {
-        let values: Vec<&'static str> = values.split(' ').collect();
-        arg.num_args(values.len()).value_names(values)
+        let is_optional = values.starts_with('[');
+        let names: Vec<&'static str> = values.trim_matches(['[', '=', ']']).split(' ').collect();
+        let count = names.len();
+        let arg = arg.value_names(names);
+        if is_optional { arg.num_args(0..=1).require_equals(true) } else { arg.num_args(count) }
     })
 }
 

@@ -18,8 +18,16 @@ pub const LOOM_QUICK: &str = "3";
 pub const LOOM_DEEP: &str = "5";
 
 /// Packages for users, those that others need first.
-const PUBLISHED: [&str; 7] =
-    ["rwmpi-transport", "rwmpi-protocol", "rwmpi-derive", "rwmpi-core", "rwmpi-heap", "rwmpi-launcher", "rwmpi"];
+const PUBLISHED: [&str; 8] = [
+    "rwmpi-transport",
+    "rwmpi-protocol",
+    "rwmpi-derive",
+    "rwmpi-core",
+    "rwmpi-heap",
+    "rwmpi-launcher",
+    "rwmpi-console",
+    "rwmpi",
+];
 
 /// Pages that mdbook makes besides chapters: all of them as one, which asks to be printed, and parts of others.
 const NO_CHAPTERS: [&str; 4] = ["print.html", "toc.html", "404.html", "index.html"];

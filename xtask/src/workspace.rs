@@ -7,14 +7,15 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
-pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
-/// The launcher under its names.
-pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
+pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "rwmpi-console", "npb", "mpi-bench"];
+/// The launcher under its names, and what it has done by another program.
+pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun", "rwmpi-console"];
 /// What tells cargo to build launcher and libraries, and nothing else.
 pub const ONLY_LAUNCHER: &[&str] = &[
     "--bins",
     "--lib",
     "--package=rwmpi",
+    "--package=rwmpi-console",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
     "--package=rwmpi-heap-preload",
@@ -27,6 +28,7 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--bins",
     "--lib",
     "--package=rwmpi",
+    "--package=rwmpi-console",
     "--package=npb",
     "--package=mpi-bench",
     "--package=rwmpi-standard",

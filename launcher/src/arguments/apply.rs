@@ -5,11 +5,15 @@ use super::words::{Given, note};
 use crate::hosts::{self, Dealing, HostList};
 use crate::job_spec::{JobSpec, Section};
 use crate::placement::{self, apply_bind, apply_map, apply_rank_by, parse_cpus};
+use crate::profile;
 use crate::this_machine;
 use rwmpi_core::Protocol;
+use rwmpi_transport::settings;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What applies to the program of a section. What is left are options of the whole job.
@@ -44,13 +48,21 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::Timeout => spec.timeout = Some(seconds(given.text()?).map_err(|what| given.refuse(what))?),
         Id::Threads => spec.threads = given.number(0)?,
         Id::Lanes => spec.lanes = Some(given.number(0)?),
+        Id::UniverseSize => spec.universe_size = universe_size(given)?,
         Id::Protocol => spec.protocol = Some(protocol(given)?),
         Id::Transport => spec.transport = Some(given.text()?.parse().map_err(|what: String| given.refuse(what))?),
         Id::SegmentDir => spec.segment_directory = Some((&given.values[0]).into()),
         Id::ReportBindings => spec.report_bindings = true,
         Id::Explain => spec.explain = true,
+        Id::KeepGoing => spec.keeps_going = true,
+        Id::FaultTolerance => spec.keeps_going = tolerates(given)?,
+        Id::Watch => spec.live = true,
+        Id::Check => spec.environment.push((settings::CHECK.into(), "on".into())),
         Id::NoHangCheck => spec.hang_check = false,
         Id::PrintExitCodes => spec.say_endings = true,
+        Id::Profile if given.values.is_empty() => spec.profile = Some(profile::USUAL_PAGE.into()),
+        Id::Profile => spec.profile = Some(own_file(given)?),
+        Id::Trace => spec.trace = Some(own_file(given)?),
         Id::DoNotLaunch => spec.starts_nothing = true,
         Id::Quiet => spec.quiet = true,
         Id::Display => display(spec, given, notes)?,
@@ -59,6 +71,25 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         _ => to_streams(spec, given, notes)?,
     }
     Ok(())
+}
+
+/// For how many ranks there is room, if that is said; the words are hydra's.
+fn universe_size(given: &Given) -> Result<Option<usize>, String> {
+    match given.text()? {
+        "SYSTEM" => Ok(None),
+        "INFINITE" => Ok(Some(i32::MAX as usize)),
+        _ => given.number(1).map(Some),
+    }
+}
+
+/// A file that is to be written: not an option or a program, which are there where the file's name was left out.
+fn own_file(given: &Given) -> Result<PathBuf, String> {
+    let path = PathBuf::from(&given.values[0]);
+    let is_program = || path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    if given.values[0].as_bytes().starts_with(b"-") || is_program() {
+        return Err(given.refuse("it is to be a file to write to, and this is an option or a program"));
+    }
+    Ok(path)
 }
 
 /// Which cores the ranks have.
@@ -270,6 +301,15 @@ fn exported(export: &OsStr) -> Option<(OsString, OsString)> {
             Some((OsStr::from_bytes(&bytes[..end]).to_owned(), OsStr::from_bytes(&bytes[end + 1..]).to_owned()))
         }
         None => inherited(export.to_owned()),
+    }
+}
+
+/// What Open MPI's `--with-ft` says.
+fn tolerates(given: &Given) -> Result<bool, String> {
+    match given.text()? {
+        "ulfm" | "mpi" | "true" | "yes" | "1" => Ok(true),
+        "none" | "false" | "no" | "0" => Ok(false),
+        _ => Err(given.refuse("choose ulfm or none")),
     }
 }
 

@@ -31,8 +31,7 @@ fn entry(known: &Known) -> String {
         return String::new();
     }
     let names: Vec<String> = known.names.iter().map(|name| spelled(name)).collect();
-    let head = format!("  {} {}", names.join(", "), known.values.join(" "));
-    let head = head.trim_end().to_owned();
+    let head = format!("  {}{}", names.join(", "), values(known));
     let mut text = if head.len() < INDENT - 1 { format!("{head:INDENT$}") } else { format!("{head}\n{:INDENT$}", "") };
     let mut column = INDENT;
     for word in help.split(' ') {
@@ -45,6 +44,15 @@ fn entry(known: &Known) -> String {
         column += word.len() + 1;
     }
     format!("{}\n", text.trim_end())
+}
+
+/// What stands behind an option's name.
+fn values(known: &Known) -> String {
+    known
+        .values
+        .iter()
+        .map(|value| if value.starts_with('[') { (*value).to_owned() } else { format!(" {value}") })
+        .collect()
 }
 
 /// A name with its dashes.
@@ -123,7 +131,7 @@ fn settings_in_columns() -> String {
 fn options_page() -> String {
     let row = |known: &Known| {
         let names: Vec<String> = known.names.iter().map(|name| format!("`{}`", spelled(name))).collect();
-        let values = if known.values.is_empty() { String::new() } else { format!(" `{}`", known.values.join(" ")) };
+        let values = if known.values.is_empty() { String::new() } else { format!(" `{}`", values(known).trim_start()) };
         let of = |letter: char| if known.peers.contains(letter) { "x" } else { "" };
         let what = match known.what {
             What::Does(_, help) => help.to_owned(),

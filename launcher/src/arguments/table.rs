@@ -8,7 +8,7 @@
 pub(super) struct Known {
     /// Its names, without dashes; the first is the one that help shows.
     pub(super) names: &'static [&'static str],
-    /// What its values are called.
+    /// What its values are called; one in brackets may be left out, and is given behind an equals sign only.
     pub(super) values: &'static [&'static str],
     /// Whose it is besides ours: M(PICH), I(ntel), O(pen MPI).
     pub(super) peers: &'static str,
@@ -32,6 +32,7 @@ pub(super) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     BindTo,
+    Check,
     ConfigFile,
     CoresPerRank,
     CpuSet,
@@ -46,6 +47,7 @@ pub(super) enum Id {
     ErrFile,
     Explain,
     Export,
+    FaultTolerance,
     Genv,
     GenvExclude,
     GenvList,
@@ -57,6 +59,7 @@ pub(super) enum Id {
     HwThreads,
     Info,
     Interface,
+    KeepGoing,
     Lanes,
     LaunchAgent,
     Launcher,
@@ -71,6 +74,7 @@ pub(super) enum Id {
     Prefix,
     PrefixPattern,
     PrintExitCodes,
+    Profile,
     Protocol,
     Quiet,
     RankBy,
@@ -85,8 +89,11 @@ pub(super) enum Id {
     Threads,
     Timeout,
     Timestamps,
+    Trace,
     Transport,
+    UniverseSize,
     Version,
+    Watch,
     WorkingDirectory,
 }
 
@@ -155,6 +162,13 @@ const RANKS: &[Known] = &[
         &["L"],
         "",
         "Give the ranks L lanes: for programs whose threads communicate at the same time on different communicators (MPI_THREAD_MULTIPLE) [default: 1]",
+    ),
+    does(
+        Id::UniverseSize,
+        &["usize"],
+        &["N"],
+        "MI",
+        "Say that there is room for N ranks, those that are spawned included (MPI_UNIVERSE_SIZE) [default: the hosts' slots, or the cores]",
     ),
 ];
 
@@ -327,6 +341,14 @@ const JOB: &[Known] = &[
         "End the job after SECONDS, saying what each rank was doing [default: MPIEXEC_TIMEOUT, if it is set]",
     ),
     does(
+        Id::KeepGoing,
+        &["keep-going", "disable-auto-cleanup", "enable-recovery"],
+        &[],
+        "MIO",
+        "Let the job go on when a rank dies: the others hear of it as errors; all on this host",
+    ),
+    does(Id::FaultTolerance, &["with-ft"], &["ulfm|none"], "O", "ulfm: as --keep-going"),
+    does(
         Id::Protocol,
         &["protocol"],
         &["PROTOCOL"],
@@ -355,11 +377,39 @@ const JOB: &[Known] = &[
         "Say what was decided about cores, binding, waiting and memory, and why",
     ),
     does(
+        Id::Watch,
+        &["watch"],
+        &[],
+        "",
+        "Show a table of the ranks while they run: what each does, for whom it waits, who holds others up",
+    ),
+    does(
+        Id::Check,
+        &["check"],
+        &[],
+        "",
+        "Compare the collectives of the ranks (root, operation, length), and name what is left at the end, in C and Fortran programs",
+    ),
+    does(
         Id::NoHangCheck,
         &["no-hang-check"],
         &[],
         "",
         "Do not say so when all ranks wait for what can't come any more",
+    ),
+    does(
+        Id::Profile,
+        &["profile"],
+        &["[=FILE]"],
+        "MI",
+        "Say at the end where the ranks' time went and who waited for whom; FILE is a page with all of it [default: rwmpi-profile.html], and numbers are beside it",
+    ),
+    does(
+        Id::Trace,
+        &["trace"],
+        &["FILE"],
+        "I",
+        "Write what each rank did when, with arrows from sends to receives, as a trace that Perfetto opens",
     ),
     does(
         Id::Display,
@@ -431,14 +481,13 @@ const NO_FILES: &str = "programs are at the same path on all hosts";
 const NO_DEBUGGER: &str = "start the ranks under one, `mpiexec -n 2 gdb -batch -ex run PROGRAM`, or attach to them: Ctrl-\\ shows their numbers";
 const NO_PROFILER: &str =
     "that profiler is not part of this launcher; programs that intercept MPI (PMPI) work under it";
-const NOT_STARTED: &str = "ranks do not start others";
-const RECOVERY: &str = "a rank that fails ends the job";
+const RECOVERY: &str = "ranks are not started again; with --keep-going the others go on";
 
 const WITHOUT_EFFECT: &[Known] = &[
     nothing(&["oversubscribe"], &[], "O", "there is no limit on ranks per core"),
     nothing(&["nooversubscribe"], &[], "O", "there is no limit on ranks per core; --explain says how many there are"),
     nothing(&["allow-run-as-root"], &[], "O", "root may run jobs"),
-    nothing(&["disable-auto-cleanup", "enable-recovery", "continuous"], &[], "MIO", RECOVERY),
+    nothing(&["continuous"], &[], "O", RECOVERY),
     nothing(&["max-restarts"], &["N"], "O", RECOVERY),
     nothing(&["order-nodes"], &["ORDER"], "M", "hosts are taken in the order in which they are named"),
     nothing(&["hosts-group"], &["GROUPS"], "I", HOSTS_ARE_NAMED),
@@ -459,7 +508,7 @@ const WITHOUT_EFFECT: &[Known] = &[
         "O",
         BUILT_OTHERWISE,
     ),
-    nothing(&["pmi-port", "hybrid-hosts", "profile", "enable-x", "disable-x"], &[], "MI", BUILT_OTHERWISE),
+    nothing(&["pmi-port", "hybrid-hosts", "enable-x", "disable-x"], &[], "MI", BUILT_OTHERWISE),
     nothing(&["enable-hostname-propagation", "disable-hostname-propagation"], &[], "MI", BUILT_OTHERWISE),
     nothing(
         &["pmi-connect", "branch-count", "tmpdir", "bootstrap-exec-args", "use-app-topology"],
@@ -494,10 +543,9 @@ const WITHOUT_EFFECT: &[Known] = &[
         "O",
         BUILT_OTHERWISE,
     ),
-    nothing(&["singleton", "pset", "initial-errhandler", "with-ft", "gpu-support"], &["VALUE"], "O", BUILT_OTHERWISE),
+    nothing(&["singleton", "pset", "initial-errhandler", "gpu-support"], &["VALUE"], "O", BUILT_OTHERWISE),
     nothing(&["tune"], &["FILE"], "IO", "lengths from which other ways pay are those of RWMPI_TUNING"),
     nothing(&["gpus-per-proc", "gpu-subdevs-per-proc"], &["N"], "M", GPUS),
-    nothing(&["usize"], &["N"], "MI", NOT_STARTED),
     nothing(&["umask", "gumask"], &["MASK"], "I", "files are made as mpiexec's umask says"),
     nothing(
         &["arch", "soft", "file"],
@@ -510,7 +558,7 @@ const WITHOUT_EFFECT: &[Known] = &[
     nothing(&["gtool", "gtoolfile", "gdb-args", "gdba"], &["TOOLS"], "I", NO_DEBUGGER),
     nothing(&["gdb", "tv", "debug", "stop-on-exec", "stop-in-init", "stop-in-app"], &[], "IO", NO_DEBUGGER),
     nothing(&["xterm"], &["RANKS"], "O", NO_DEBUGGER),
-    nothing(&["aps", "mps", "trace", "check-mpi", "trace-collectives", "trace-imbalance"], &[], "I", NO_PROFILER),
+    nothing(&["aps", "mps", "check-mpi", "trace-collectives", "trace-imbalance"], &[], "I", NO_PROFILER),
     nothing(&["silent-abort"], &[], "I", "why a job has ended is always said"),
     nothing(
         &["xml", "parsable", "parseable", "display-topo", "display-comm", "display-comm-init", "display-comm-finalize"],

@@ -91,6 +91,7 @@ fn hosts_are_understood() {
     assert!(refused("-hosts a,,b x").contains("without a name"));
     assert!(refused("-f /no/such/file x").contains("/no/such/file"));
     assert!(refused("-ppn 0 x").contains('0'));
+    assert!(refused("-usize many x").contains("many"));
 }
 
 #[test]
@@ -295,4 +296,17 @@ fn what_is_not_understood_is_refused_with_a_suggestion() {
     assert!(refused("-n 2").contains("no program"));
     assert!(refused("a :").contains("no program"));
     assert!(refused(": a").contains("no program"));
+}
+
+#[test]
+fn profiles_and_traces_have_files() {
+    assert_eq!((spec("a").profile, spec("a").trace), (None, None));
+    assert_eq!(spec("--profile a").profile, Some("rwmpi-profile.html".into()));
+    assert_eq!(spec("-profile=p.html -n 2 a").profile, Some("p.html".into()));
+    assert_eq!(spec("--trace t.json a").trace, Some("t.json".into()));
+    assert_eq!(spec("--trace=t.json a").trace, Some("t.json".into()));
+    // As others' launchers have it, without a file.
+    assert!(refused("-trace -n 2 a").contains("a file to write to"));
+    assert!(refused("-trace /bin/sh -n 2 a").contains("a file to write to"));
+    assert!(shown("--help").contains("--profile[=FILE]"));
 }

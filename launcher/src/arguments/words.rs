@@ -48,7 +48,8 @@ pub(super) fn split<'a>(
         }
         let (known, name, attached) = understand(word)?;
         let mut values: Vec<OsString> = attached.into_iter().collect();
-        let missing = known.values.len().saturating_sub(values.len());
+        let wanted = known.values.iter().filter(|value| !value.starts_with('[')).count();
+        let missing = wanted.saturating_sub(values.len());
         if values.len() > known.values.len() {
             return Err(format!("'{name}' takes no value"));
         }

@@ -6,7 +6,7 @@ use crate::hang_report;
 use crate::lanes;
 use crate::wire::Event;
 use rwmpi_core::{Answer, describe_wait, read_answer};
-use rwmpi_transport::{Presence, monotonic_nanoseconds};
+use rwmpi_transport::{Presence, Threads, monotonic_nanoseconds};
 use std::time::{Duration, Instant};
 
 impl Host {
@@ -40,7 +40,7 @@ impl Ranks for Host {
             if !self.job.attached(place) {
                 return None;
             }
-            if matches!(self.job.presence(place), Presence::Finished | Presence::Left) {
+            if matches!(self.job.presence(place), Presence::Finished | Presence::Left | Presence::Died) {
                 continue;
             }
             let since = describe_wait(&self.record(place))?.since;
@@ -60,10 +60,11 @@ impl Ranks for Host {
         self.job.wake(place);
     }
 
-    fn is_closed(&self, place: usize, answer: &Answer) -> Option<bool> {
-        let is_here = self.job.presence(place) == Presence::Here;
-        // Other threads of the program might call MPI; where there are none, nobody does.
-        let is_alone = || self.job.threads(place) == Some(1);
-        is_here.then(|| answer.is_closed && (!answer.is_shared || is_alone()))
+    fn threads(&self, place: usize) -> Option<Threads> {
+        self.job.threads(place)
+    }
+
+    fn is_leaving(&self, place: usize) -> bool {
+        self.job.presence(place) != Presence::Here
     }
 }

@@ -50,6 +50,9 @@ impl Watch {
         if self.sites.len() > 1 || self.sites.iter().any(|site| site.name.is_some()) {
             return Err("ranks of a job on named hosts can't spawn others yet: leave out --hosts and --hostfile".into());
         }
+        if self.spec.keeps_going {
+            return Err("ranks of a job that goes on when ranks die (--keep-going) can't spawn others yet".into());
+        }
         if self.verdict.is_some() {
             return Err("the job is about to end".into());
         }
@@ -118,6 +121,7 @@ impl Watch {
             self.suspicion.as_ref().map(|&(when, _)| when),
             self.failed_late.as_ref().map(|&(when, _)| when).filter(|&when| when > now),
             self.question.as_ref().map(|question| question.until),
+            self.viewing.as_ref().map(|viewing| viewing.next),
         ];
         let own = due.into_iter().flatten().map(|due| due.saturating_duration_since(now));
         let of_sites = self.sites.iter().filter_map(|site| site.due(now));

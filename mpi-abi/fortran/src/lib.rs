@@ -20,6 +20,7 @@ mod handle;
 mod integer;
 mod neighborhood;
 mod refusal;
+mod representation;
 mod request;
 mod section;
 mod text;
@@ -31,6 +32,9 @@ pub use handle::{Handles, file, give_file, give_handle, handle};
 pub use integer::{Value, count_from_one, widened, with_zero_byte};
 pub use neighborhood::{neighbors, peers};
 pub use refusal::Subject;
+pub use representation::{
+    conversion, measure_representation, read_representation, representation_state, write_representation,
+};
 pub use request::{cancel_request, free_request, query_request, request_state};
 pub use section::{Descriptor, base, is_plain};
 pub use text::{Texts, give_text, text, text_place};

@@ -8,6 +8,7 @@
 #![allow(unused_variables, unused_unsafe)]
 
 mod compatibility;
+mod extensions;
 
 use rwmpi_abi::argument::*;
 use rwmpi_abi::{Abi, Constants};

@@ -1,5 +1,7 @@
 //! Sizes, bounds, addresses, and how much a message held (MPI-5.0 sections 5.1.5 to 5.1.8 and 5.1.11).
 
+use rwmpi_core::Result;
+
 use crate::argument::{IntegerOut, Memory, Out, StatusIn};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -64,4 +66,24 @@ pub fn get_elements<A: Abi>(status: StatusIn<A>, datatype: A::Handle, count: Int
 /// MPI_Get_elements_x (MPI-5.0 section 16.4).
 pub fn get_elements_x<A: Abi>(status: StatusIn<A>, datatype: A::Handle, count: Out<i64>) -> Outcome {
     get_elements::<A>(status, datatype, IntegerOut::Wide(count))
+}
+
+/// The pieces of memory that one element has, in the order of its bytes: where each begins, by its address, and how
+/// long it is.
+///
+/// # Errors
+/// There is no such datatype.
+pub fn type_pieces<A: Abi>(datatype: A::Handle) -> Result<Vec<(i64, u64)>> {
+    let datatype = rank()?.datatype::<A>(datatype)?;
+    let (mut all, mut position) = (Vec::<(i64, u64)>::new(), 0);
+    while position < datatype.size() {
+        let Some((at, len)) = datatype.run_at(position) else { break };
+        let len = len.min(datatype.size() - position);
+        position += len;
+        match all.last_mut() {
+            Some((before, known)) if before.wrapping_add_unsigned(*known) == at => *known += len,
+            _ => all.push((at, len)),
+        }
+    }
+    Ok(all)
 }

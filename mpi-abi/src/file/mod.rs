@@ -5,6 +5,7 @@ pub mod individual;
 pub mod nonblocking;
 pub mod object;
 pub mod open;
+pub mod representation;
 pub mod shared;
 pub mod split;
 pub mod view;

@@ -24,7 +24,7 @@ pub fn file_set_view<A: Abi>(
     let displacement = Some(displacement).filter(|&displacement| displacement != A::DISPLACEMENT_CURRENT);
     let arguments = || {
         let (etype, filetype) = (rank.committed_datatype::<A>(etype)?, rank.committed_datatype::<A>(filetype)?);
-        Ok((etype, filetype, representation.get()?, hints::<A>(info)?))
+        Ok((etype, filetype, rank.representation(&representation.get()?)?, hints::<A>(info)?))
     };
     // What a rank passes wrong keeps none of the others waiting.
     let (etype, filetype, representation, info) = arguments().map_err(|error: Error| entry.core.refuse_view(&error))?;

@@ -1,6 +1,6 @@
 //! Spawning (MPI-5.0 sections 11.8.2 and 11.8.3). What is to be started matters at the root only.
 
-use rwmpi_core::{Command, Error, ErrorClass, Result};
+use rwmpi_core::{Command, Error, ErrorClass, RanksStarted, Result};
 
 use crate::argument::{Array, Out, OutArray, Text, TextList, TextTable, c_int};
 use crate::error::{Outcome, code_of};
@@ -26,21 +26,25 @@ fn spawn<A: Abi>(
     let no_root = || Error::new(ErrorClass::Root, format!("root {root} is out of range"));
     let root = usize::try_from(root).map_err(|_| no_root())?;
     let commands = if over.core.rank() == root { commands() } else { Ok(Vec::new()) };
-    let mut ranks = 0;
+    let mut ranks = Vec::new();
     let spawned = match &*rank.universe.borrow() {
         Some(universe) => universe.spawn(&over.core, root, commands, &mut ranks),
         None => Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
     };
     if !codes.is_null() {
-        let code = if spawned.is_ok() { A::SUCCESS } else { code_of::<A>(ErrorClass::Spawn) };
-        (0..ranks).try_for_each(|index| codes.set(index, code))?;
+        let failed = code_of::<A>(ErrorClass::Spawn);
+        let of_command = |RanksStarted { asked, started }: RanksStarted| {
+            (0..asked).map(move |place| if place < started { A::SUCCESS } else { failed })
+        };
+        let all = ranks.into_iter().flat_map(of_command).enumerate();
+        all.into_iter().try_for_each(|(index, code)| codes.set(index, code))?;
     }
     made.set(rank.add_communicator::<A>(spawned?, over)?)
 }
 
 fn command<A: Abi>(program: String, arguments: TextList, ranks: c_int, info: A::Handle) -> Result<Command> {
     let ranks = count("the number of ranks to spawn", ranks)?;
-    Ok(Command { program, arguments: arguments.until_null()?, ranks, info: hints::<A>(info)? })
+    Ok(Command::new(program).arguments(arguments.until_null()?).ranks(ranks).hints(hints::<A>(info)?))
 }
 
 /// MPI_Comm_spawn (MPI-5.0 section 11.8.2).

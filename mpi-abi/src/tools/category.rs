@@ -2,6 +2,7 @@
 
 use rwmpi_core::settings::SETTINGS;
 
+use super::event::types::TYPES;
 use super::performance::{About, VARIABLES};
 use super::{control, entry, give, offer, offer_text, run};
 use crate::argument::{Out, OutArray, Text, TextOut, c_int};
@@ -64,6 +65,11 @@ impl Category {
         let all = VARIABLES.iter().zip(0..);
         all.filter(|(variable, _)| variable.about == about).map(|(_, index)| index).collect()
     }
+
+    fn events(&self) -> Vec<c_int> {
+        let Holds::Counted(about) = self.holds else { return Vec::new() };
+        TYPES.iter().zip(0..).filter(|(event, _)| event.about == about).map(|(_, index)| index).collect()
+    }
 }
 
 /// Gives as many of these indices as have room.
@@ -110,7 +116,7 @@ pub fn t_category_get_info<A: Abi>(
 
 /// MPI_T_category_get_num_events (MPI-5.0 section 15.3.9).
 pub fn t_category_get_num_events<A: Abi>(index: c_int, number: Out<c_int>) -> c_int {
-    run::<A>(|| entry::<A, _>(CATEGORIES, index).map(|_| offer(number, 0)))
+    run::<A>(|| entry::<A, _>(CATEGORIES, index).map(|(_, category)| offer(number, category.events().len() as c_int)))
 }
 
 /// MPI_T_category_get_index (MPI-5.0 section 15.3.9).
@@ -132,9 +138,9 @@ pub fn t_category_get_pvars<A: Abi>(index: c_int, len: c_int, indices: OutArray<
     list::<A>(index, len, indices, Category::performance_variables)
 }
 
-/// MPI_T_category_get_events (MPI-5.0 section 15.3.9): there are none.
+/// MPI_T_category_get_events (MPI-5.0 section 15.3.9).
 pub fn t_category_get_events<A: Abi>(index: c_int, len: c_int, indices: OutArray<c_int>) -> c_int {
-    list::<A>(index, len, indices, |_| Vec::new())
+    list::<A>(index, len, indices, Category::events)
 }
 
 /// MPI_T_category_get_categories (MPI-5.0 section 15.3.9): there are none in another.

@@ -126,7 +126,7 @@ pub fn t_cvar_read<A: Abi>(handle: *mut c_void, into: Memory) -> c_int {
             }
             Variable::Tuning(row) => {
                 let of_job = || Some(peek().ok()?.universe.borrow().as_ref()?.tuning().get(row));
-                into.write(&(in_turn(of_job).unwrap_or(row.default) as u64).to_ne_bytes())
+                into.write(&(in_turn("MPI_T_cvar_read", of_job).unwrap_or(row.default) as u64).to_ne_bytes())
             }
         };
         written.map_err(|_| A::T_ERR_INVALID)

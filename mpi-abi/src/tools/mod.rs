@@ -1,13 +1,14 @@
 //! The tool information interface (MPI-5.0 section 15.3): control variables are the settings and the tuning table
-//! ([`control`]), performance variables what the rank has counted ([`performance`]); categories bring them into order.
-//! There are no events and sources: a tool counts none, and what would be about one says that it does not exist
-//! ([`refuse`]).
+//! ([`control`]), performance variables what the rank has counted ([`performance`]), events what happens to messages
+//! ([`event`]); categories bring them into order, and enumerations name what numbers stand for.
 //!
 //! It has no error handlers, works before MPI_Init and after MPI_Finalize, and for every thread. Variables are always
-//! on and can't be changed, so handles have no state: a handle is the number of its variable.
+//! on and can't be changed, so their handles have no state: a handle is the number of its variable.
 
 pub mod category;
 pub mod control;
+pub mod enumeration;
+pub mod event;
 pub mod performance;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -95,14 +96,4 @@ pub fn t_finalize<A: Abi>() -> c_int {
         Ok(_) => A::SUCCESS,
         Err(_) => A::T_ERR_NOT_INITIALIZED,
     }
-}
-
-/// MPI_T_event_get_num (MPI-5.0 section 15.3.8).
-pub fn t_event_get_num<A: Abi>(number: Out<c_int>) -> c_int {
-    give::<A, _>(number, 0)
-}
-
-/// MPI_T_source_get_num (MPI-5.0 section 15.3.8).
-pub fn t_source_get_num<A: Abi>(number: Out<c_int>) -> c_int {
-    give::<A, _>(number, 0)
 }

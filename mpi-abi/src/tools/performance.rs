@@ -1,9 +1,10 @@
-//! Performance variables (MPI-5.0 section 15.3.7): what the rank has counted. All are 0 before it is one, and after it.
+//! Performance variables (MPI-5.0 section 15.3.7): what the rank has counted, all 0 before it is one, and after it.
 //! They count from the beginning of the job and always, so they can neither be started nor reset.
 
 use rwmpi_core::datatype::Basic;
-use rwmpi_core::{TrafficCounters, Universe};
+use rwmpi_core::{Protocol, TrafficCounters, Universe};
 
+use super::enumeration::{Enumeration, PROTOCOLS};
 use super::{Checked, entry, give, handle, index_of, offer, offer_text, run};
 use crate::argument::{Memory, Out, Text, TextOut, c_int, c_void};
 use crate::datatype::handle_of_basic;
@@ -33,6 +34,8 @@ enum Class {
     Aggregate,
     /// How much there is now.
     Level,
+    /// Which of several it is: an item of the enumeration of protocols.
+    State,
 }
 
 /// A variable.
@@ -68,6 +71,15 @@ macro_rules! sent {
     };
 }
 
+/// The number of a job's protocol.
+fn protocol(universe: &Universe) -> u64 {
+    number_of(universe.protocol())
+}
+
+fn number_of(protocol: Protocol) -> u64 {
+    PROTOCOLS.iter().position(|&known| known == protocol).unwrap_or(0) as u64
+}
+
 variables! {
     Messages Counter messages: sent!(messages), "Messages sent, those of collectives included";
     Messages Aggregate bytes: sent!(bytes), "Bytes in them";
@@ -87,6 +99,7 @@ variables! {
         "Requests for send that were ignored because an earlier one was missing";
     Requests Counter requests_dropped: sent!(requests_dropped),
         "Requests for send that matched nothing, were declined, or found their queue full";
+    Requests State protocol: protocol, "Whether receivers send requests: by the protocol of the job";
     Unexpected Level unexpected_messages: |universe| universe.unexpected().0,
         "Messages that have arrived and wait for their receives";
     Unexpected Level unexpected_bytes: |universe| universe.unexpected().1, "Memory that they take, bytes";
@@ -97,6 +110,7 @@ fn class<A: Abi>(class: Class) -> c_int {
         Class::Counter => A::T_PVAR_CLASS_COUNTER,
         Class::Aggregate => A::T_PVAR_CLASS_AGGREGATE,
         Class::Level => A::T_PVAR_CLASS_LEVEL,
+        Class::State => A::T_PVAR_CLASS_STATE,
     }
 }
 
@@ -127,8 +141,12 @@ pub fn t_pvar_get_info<A: Abi>(
         offer_text(description, description_len, variable.description);
         offer(verbosity, A::T_VERBOSITY_USER_DETAIL);
         offer(var_class, class::<A>(variable.class));
-        offer(datatype, handle_of_basic::<A>(Basic::UnsignedLongLong));
-        offer(enumeration, std::ptr::null_mut());
+        let (basic, items) = match variable.class {
+            Class::State => (Basic::Int, Enumeration::Protocols.handle()),
+            _ => (Basic::UnsignedLongLong, std::ptr::null_mut()),
+        };
+        offer(datatype, handle_of_basic::<A>(basic));
+        offer(enumeration, items);
         offer(bind, A::T_BIND_NO_OBJECT);
         [(readonly, 1), (continuous, 1), (atomic, 0)].into_iter().for_each(|(place, value)| offer(place, value));
         Ok(())
@@ -195,9 +213,16 @@ pub fn t_pvar_handle_free<A: Abi>(session: *mut c_void, handle: Out<*mut c_void>
 /// MPI_T_pvar_read (MPI-5.0 section 15.3.7).
 pub fn t_pvar_read<A: Abi>(session: *mut c_void, handle: *mut c_void, into: Memory) -> c_int {
     run::<A>(|| {
-        let read = VARIABLES[variable::<A>(session, handle)?].read;
-        let of_job = || Some(read(peek().ok()?.universe.borrow().as_ref()?));
-        into.write(&in_turn(of_job).unwrap_or(0).to_ne_bytes()).map_err(|_| A::T_ERR_INVALID)
+        let Variable { read, class, .. } = VARIABLES[variable::<A>(session, handle)?];
+        let of_job = in_turn("MPI_T_pvar_read", || Some(read(peek().ok()?.universe.borrow().as_ref()?)));
+        let written = match class {
+            Class::State => {
+                let number = of_job.unwrap_or(number_of(Protocol::Auto)) as c_int;
+                into.write(&number.to_ne_bytes())
+            }
+            _ => into.write(&of_job.unwrap_or(0).to_ne_bytes()),
+        };
+        written.map_err(|_| A::T_ERR_INVALID)
     })
 }
 

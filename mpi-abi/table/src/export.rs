@@ -169,8 +169,8 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
         let subject = subject.unwrap_or("Nothing".to_string());
         let call = format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
         let settled = match null_results(function, arguments).as_str() {
-            "" => format!("rwmpi_abi::in_turn(|| {call})"),
-            nulls => format!("rwmpi_abi::in_turn(|| {{ {nulls} {call} }})"),
+            "" => format!("rwmpi_abi::in_turn(\"{name}\", || {call})"),
+            nulls => format!("rwmpi_abi::in_turn(\"{name}\", || {{ {nulls} {call} }})"),
         };
         return format!("rwmpi_abi::conclude::<A>({settled})");
     };
@@ -183,8 +183,8 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
         };
         let body = format!("|| rwmpi_abi::settle::<A>(\"{name}\", {call})");
         let settled = match place(function, arguments) {
-            Some(place) => format!("rwmpi_abi::in_turn_at(|| rwmpi_abi::Place::{place}, {body})"),
-            None => format!("rwmpi_abi::in_turn({body})"),
+            Some(place) => format!("rwmpi_abi::in_turn_at(\"{name}\", || rwmpi_abi::Place::{place}, {body})"),
+            None => format!("rwmpi_abi::in_turn(\"{name}\", {body})"),
         };
         format!("rwmpi_abi::conclude::<A>({settled})")
     } else {
@@ -263,14 +263,14 @@ mod tests {
         let text = exports(&send, &Bodies::default());
         assert_eq!(
             text.matches(
-                "in_turn(|| rwmpi_abi::unsupported::<A>(\"MPI_Send\", rwmpi_abi::Subject::Communicator(comm))"
+                "in_turn(\"MPI_Send\", || rwmpi_abi::unsupported::<A>(\"MPI_Send\", rwmpi_abi::Subject::Communicator(comm))"
             )
             .count(),
             2
         );
         assert_eq!(
             text.matches(
-                "in_turn(|| rwmpi_abi::unsupported::<A>(\"MPI_Send_c\", rwmpi_abi::Subject::Communicator(comm))"
+                "in_turn(\"MPI_Send_c\", || rwmpi_abi::unsupported::<A>(\"MPI_Send_c\", rwmpi_abi::Subject::Communicator(comm))"
             )
             .count(),
             2

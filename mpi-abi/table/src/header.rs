@@ -82,6 +82,15 @@ const MPICH_SYMBOLS: &str = "extern int *const MPI_UNWEIGHTED;\nextern int *cons
     int MPIX_Query_hip_support(void);\nint MPIX_Query_ze_support(void);\n\
     #define MPIX_GPU_SUPPORT_CUDA 0\n#define MPIX_GPU_SUPPORT_ZE 1\n#define MPIX_GPU_SUPPORT_HIP 2\n\
     int MPIX_GPU_query_support(int gpu_type, int *is_supported);\n\
+    typedef int MPIX_Stream;\n#define MPIX_STREAM_NULL ((MPIX_Stream)0x3c000000)\n\
+    typedef struct MPIX_Iov {\n    void *iov_base;\n    MPI_Aint iov_len;\n} MPIX_Iov;\n\
+    int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count *iov_len, MPI_Count *actual_iov_bytes);\n\
+    int MPIX_Type_iov(MPI_Datatype datatype, MPI_Count iov_offset, MPIX_Iov *iov, MPI_Count max_iov_len, \
+    MPI_Count *actual_iov_len);\n\
+    int MPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int value_size);\n\
+    int MPIX_Request_is_complete(MPI_Request request);\nint MPIX_Stream_progress(MPIX_Stream stream);\n\
+    int MPIX_Comm_test_threadcomm(MPI_Comm comm, int *flag);\n\
+    int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream *stream);\n\
     int MPIR_Dup_fn(MPI_Comm oldcomm, int keyval, void *extra_state, void *attribute_val_in, void *attribute_val_out, \
     int *flag);\n\n";
 

@@ -11,7 +11,8 @@ use rwmpi_core::{ErrorClass, op};
 
 use crate::disk::Moved;
 use crate::lock::Locked;
-use crate::{Error, File, Result, View, transfer};
+use crate::transfer::Scratch;
+use crate::{File, Result, View, transfer};
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,16 +225,28 @@ impl File {
 
     /// This rank's access, by itself.
     pub(crate) fn transfer(&self, direction: Direction, access: &Access, elements: &Elements) -> Result<u64> {
-        let (operation, view, position) = (direction.words(), &access.view, access.position);
+        let Access { view, position, .. } = access;
+        if !view.representation().is_as_in_memory() {
+            return self.transfer_converted(direction, access, elements);
+        }
+        self.exclusively(direction, |disk, scratch| match direction {
+            Direction::Read => transfer::read(disk, view, *position, elements, scratch),
+            Direction::Write => transfer::write(disk, view, *position, elements),
+        })
+    }
+
+    /// Moves bytes, while nobody else does if the file is atomic. Returns how many.
+    pub(crate) fn exclusively(
+        &self,
+        direction: Direction,
+        work: impl FnOnce(&std::fs::File, &mut Scratch) -> Moved,
+    ) -> Result<u64> {
+        let operation = direction.words();
         self.with_disk(operation, |disk| {
             let is_written = direction == Direction::Write;
             let locked = self.is_atomic().then(|| Locked::new(disk, is_written)).transpose();
             let locked = locked.map_err(|error| self.failed("locking", &error))?;
-            let mut scratch = self.shared.scratch.borrow_mut();
-            let moved = match direction {
-                Direction::Read => transfer::read(disk, view, position, elements, &mut scratch),
-                Direction::Write => transfer::write(disk, view, position, elements, &mut scratch),
-            };
+            let moved = work(disk, &mut self.shared.scratch.borrow_mut());
             drop(locked);
             self.outcome(operation, moved)
         })
@@ -241,11 +254,6 @@ impl File {
 
     fn outcome(&self, operation: &'static str, Moved { bytes, failure }: Moved) -> Result<u64> {
         let Some(failure) = failure else { return Ok(bytes) };
-        let conversion = failure.error.get_ref().is_some_and(|inner| inner.is::<rwmpi_core::Error>());
-        let error: Error = match conversion {
-            true => self.error(ErrorClass::Conversion, operation, failure.error.to_string()),
-            false => self.failed(operation, &failure.error),
-        };
-        Err(error.at(failure.at))
+        Err(self.failed(operation, &failure.error).at(failure.at))
     }
 }

@@ -7,7 +7,8 @@
 //! - `view`: which bytes of the file a rank sees, as an iterator over ranges of the file. The list of all ranges is
 //!   never made;
 //! - `disk`: the kernel's calls behind a trait, so that tests can have them fail;
-//! - `transfer`: bytes between the ranges of a view and elements in memory;
+//! - `transfer`: bytes between the ranges of a view and elements in memory; `representation`: what they are in the file;
+//!   `converted`: accesses where that is something else;
 //! - `collective`: the ranks of a node that read and write together;
 //! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
 //! - `typed`: all of this for Rust programs;
@@ -36,6 +37,7 @@ macro_rules! example {
 mod access;
 mod agreement;
 mod collective;
+mod converted;
 mod disk;
 mod error;
 mod hints;
@@ -43,6 +45,7 @@ mod lock;
 mod mode;
 mod open;
 mod pointer;
+pub mod representation;
 mod size;
 #[cfg(test)]
 mod tests;
@@ -59,7 +62,8 @@ pub use error::{Error, Error as FileError, Result};
 pub use mode::Mode;
 pub use open::delete;
 pub use pointer::Whence;
-pub use view::{Representation, View};
+pub use representation::{Conversion, Representation};
+pub use view::View;
 
 use rwmpi_core::{Communicator, ErrorClass, Group, Info};
 use word::Word;

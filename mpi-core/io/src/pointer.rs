@@ -34,7 +34,7 @@ impl File {
         displacement: Option<i64>,
         etype: &Datatype,
         filetype: &Datatype,
-        representation: &str,
+        representation: &Representation,
         info: &Info,
     ) -> Result<()> {
         self.meet_if_sequential()?;
@@ -46,7 +46,7 @@ impl File {
         });
         let view = self.agree(VIEWING, mine)?;
         // Pointers that all ranks share need etypes that are one size for all.
-        let told = [view.etype().extent(), i64::from(representation == Representation::External32.name())];
+        let told = [view.etype().extent(), view.unit() as i64];
         let is_same = self.check_same(VIEWING, &told);
         self.shared.word.turn();
         is_same?;
@@ -76,7 +76,7 @@ impl File {
         displacement: Option<i64>,
         etype: &Datatype,
         filetype: &Datatype,
-        representation: &str,
+        representation: &Representation,
     ) -> Result<View> {
         let displacement = match displacement {
             Some(displacement) if self.shared.mode.sequential => {
@@ -94,11 +94,7 @@ impl File {
         let displacement = u64::try_from(displacement).map_err(|_| {
             self.error(ErrorClass::Argument, VIEWING, format!("the displacement {displacement} is negative"))
         })?;
-        let known = Representation::of_name(representation).ok_or_else(|| {
-            let what = format!("there is no data representation {representation:?}");
-            self.error(ErrorClass::UnsupportedRepresentation, VIEWING, what)
-        })?;
-        View::new(displacement, etype, filetype, known, self.shared.mode.writes())
+        View::new(displacement, etype, filetype, representation.clone(), self.shared.mode.writes())
             .map_err(|(class, what)| self.error(class, VIEWING, what))
     }
 
@@ -189,15 +185,8 @@ impl File {
     /// Bytes in the file from one element of a datatype to the next (MPI_File_get_type_extent).
     ///
     /// # Errors
-    /// They exceed 64 bits.
+    /// They exceed 64 bits; the program does not say how many a predefined datatype has.
     pub fn type_extent(&self, datatype: &Datatype) -> rwmpi_core::Result<i64> {
-        let size = datatype.size();
-        if self.view().representation() != Representation::External32 || size == 0 {
-            return Ok(datatype.extent());
-        }
-        let external = datatype.external_size(1)?;
-        // What its elements take, and its gaps in proportion.
-        let extent = i128::from(datatype.extent()) * i128::from(external) / i128::from(size);
-        Ok(i64::try_from(extent).unwrap_or(i64::MAX))
+        Ok(self.view().representation().in_file(datatype)?.extent())
     }
 }

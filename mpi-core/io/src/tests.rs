@@ -12,7 +12,7 @@ use rwmpi_core::untyped::Elements;
 
 use crate::disk::{Disk, Moved, Span};
 use crate::transfer::{self, Scratch};
-use crate::view::{Representation, View};
+use crate::{Representation, View};
 
 const PAGE: usize = 4096;
 
@@ -156,7 +156,7 @@ fn view(rng: &mut Rng) -> (View, Shape, u64) {
 }
 
 fn write(disk: &Faulty, view: &View, position: u64, buffer: &mut Buffer) -> Moved {
-    transfer::write(disk, view, position, &buffer.elements(), &mut scratch())
+    transfer::write(disk, view, position, &buffer.elements())
 }
 
 #[test]

@@ -11,8 +11,9 @@ use std::io;
 use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
+use crate::Representation;
 use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
-use crate::view::{Range, Ranges, Representation, View};
+use crate::view::{Range, Ranges, View};
 
 /// So many bytes are packed and unpacked at a time.
 const PIECE: usize = 1 << 20;
@@ -32,19 +33,18 @@ impl Scratch {
 /// Bytes of elements in the file.
 ///
 /// # Errors
-/// They exceed 64 bits.
+/// They exceed 64 bits; the program does not say how many.
 pub(crate) fn bytes_in_file(view: &View, elements: &Elements) -> rwmpi_core::Result<u64> {
+    let datatype = elements.datatype();
     match view.representation() {
-        Representation::External32 => elements.datatype().external_size(elements.count()),
-        _ => elements.datatype().packed_size(elements.count()),
+        Representation::Native | Representation::Internal => datatype.packed_size(elements.count()),
+        Representation::External32 => datatype.external_size(elements.count()),
+        other => other.in_file(datatype)?.packed_size(elements.count()),
     }
 }
 
 /// Reads elements from a position on, until the file ends.
 pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
-    if view.representation() == Representation::External32 {
-        return read_external(disk, view, position, elements, scratch);
-    }
     if let Some(span) = Span::of_elements(elements) {
         return read_to_span(disk, view, position, span, scratch);
     }
@@ -56,10 +56,7 @@ pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elem
 }
 
 /// Writes elements from a position on.
-pub(crate) fn write(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
-    if view.representation() == Representation::External32 {
-        return write_external(disk, view, position, elements, scratch);
-    }
+pub(crate) fn write(disk: &impl Disk, view: &View, position: u64, elements: &Elements) -> Moved {
     if let Some(span) = Span::of_elements(elements) {
         return write_from_span(disk, view, position, span);
     }
@@ -86,7 +83,13 @@ fn in_pieces(elements: &Elements, mut each: impl FnMut(u64, &mut [u8]) -> Moved)
 }
 
 /// Fills a span with what the view shows from a position on.
-fn read_to_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>, scratch: &mut Scratch) -> Moved {
+pub(crate) fn read_to_span(
+    disk: &impl Disk,
+    view: &View,
+    position: u64,
+    span: Span<'_>,
+    scratch: &mut Scratch,
+) -> Moved {
     let mut ranges = view.ranges(position, span.len() as u64);
     let mut done = 0;
     loop {
@@ -156,7 +159,7 @@ fn sieve(
 }
 
 /// Writes a span to what the view shows from a position on.
-fn write_from_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>) -> Moved {
+pub(crate) fn write_from_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>) -> Moved {
     let mut done = 0;
     for range in view.ranges(position, span.len() as u64) {
         let moved = write_all(disk, range.at, span.part(done as usize, range.len as usize));
@@ -172,48 +175,4 @@ fn write_from_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>)
         ),
     });
     Moved { bytes: done, failure }
-}
-
-/// Memory for all of elements in external32.
-fn external_room(elements: &Elements, scratch: &mut Vec<u8>) -> io::Result<usize> {
-    let size = elements.datatype().external_size(elements.count()).map_err(io::Error::other)?;
-    let size = usize::try_from(size).map_err(io::Error::other)?;
-    scratch.clear();
-    scratch.try_reserve_exact(size).map_err(io::Error::other)?;
-    scratch.resize(size, 0);
-    Ok(size)
-}
-
-fn not_begun(view: &View, error: io::Error) -> Moved {
-    Moved { bytes: 0, failure: Some(Failure { at: view.displacement(), error }) }
-}
-
-/// As [`read`], of external32: whole elements. The bytes are those in memory.
-fn read_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
-    let mut external = Vec::new();
-    if let Err(error) = external_room(elements, &mut external) {
-        return not_begun(view, error);
-    }
-    let each = external.len() as u64 / elements.count().max(1);
-    let mut moved = read_to_span(disk, view, position, Span::of_bytes(&mut external), scratch);
-    let whole = moved.bytes.checked_div(each).unwrap_or(0);
-    if let Err(error) = elements.first(whole).unpack_external(&external) {
-        return not_begun(view, io::Error::other(error));
-    }
-    moved.bytes = whole * elements.datatype().size();
-    moved
-}
-
-/// As [`write`], of external32.
-fn write_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
-    let scratch = &mut scratch.memory;
-    let packed =
-        external_room(elements, scratch).and_then(|_| elements.pack_external(scratch).map_err(io::Error::other));
-    if let Err(error) = packed {
-        return not_begun(view, error);
-    }
-    let each = scratch.len() as u64 / elements.count().max(1);
-    let mut moved = write_from_span(disk, view, position, Span::of_bytes(scratch));
-    moved.bytes = moved.bytes.checked_div(each).unwrap_or(0) * elements.datatype().size();
-    moved
 }

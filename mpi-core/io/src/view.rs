@@ -8,33 +8,7 @@
 use rwmpi_core::ErrorClass;
 use rwmpi_core::datatype::{Basic, Datatype, RunOrder};
 
-/// How values look in the file (MPI-5.0 section 14.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Representation {
-    /// As in memory.
-    Native,
-    /// As all libraries of this implementation understand it: as in memory.
-    Internal,
-    /// As all implementations understand it.
-    External32,
-}
-
-impl Representation {
-    /// That with the name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        let all = [Representation::Native, Representation::Internal, Representation::External32];
-        all.into_iter().find(|one| one.name() == name)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Representation::Native => "native",
-            Representation::Internal => "internal",
-            Representation::External32 => "external32",
-        }
-    }
-}
+use crate::Representation;
 
 /// What a rank sees of a file.
 #[derive(Clone, Debug)]
@@ -43,11 +17,10 @@ pub struct View {
     etype: Datatype,
     filetype: Datatype,
     representation: Representation,
+    /// What the filetype is in the file: the same, unless values look different there.
+    layout: Datatype,
     /// Bytes of an etype in the file.
     unit: u64,
-    /// Whether all bytes behind the displacement are shown, although the filetype's own bytes are of other sizes in the
-    /// file than in memory.
-    is_converted: bool,
     /// Whether each byte that is shown lies behind those before it.
     is_in_order: bool,
 }
@@ -76,10 +49,10 @@ impl View {
         View {
             displacement,
             etype: byte.clone(),
-            filetype: byte,
+            filetype: byte.clone(),
             representation: Representation::Native,
+            layout: byte,
             unit: 1,
-            is_converted: false,
             is_in_order: true,
         }
     }
@@ -100,31 +73,14 @@ impl View {
         }
         check_order("etype", etype, is_written)?;
         check_order("filetype", filetype, is_written)?;
-        let mut view = View { displacement, representation, ..View::bytes(0) };
-        (view.etype, view.filetype, view.unit) = (etype.clone(), filetype.clone(), etype.size());
-        view.is_in_order =
-            filetype.run_order() == RunOrder::Apart && filetype.true_extent() <= filetype.extent().max(0);
-        if representation == Representation::External32 {
-            view.convert()?;
+        let in_file = |datatype| representation.in_file(datatype).map_err(|error| (error.class(), error.to_string()));
+        let (unit, layout) = (in_file(etype)?.size(), in_file(filetype)?);
+        if unit == 0 {
+            return argument("the etype has no bytes in the file");
         }
-        Ok(view)
-    }
-
-    /// What external32 makes of it.
-    fn convert(&mut self) -> Result<(), Fault> {
-        let size = |datatype: &Datatype| datatype.external_size(1).map_err(|error| (error.class(), error.to_string()));
-        self.unit = size(&self.etype)?;
-        let is_dense = self.filetype.run(2) == Some((0, 2 * self.filetype.size()));
-        if size(&self.filetype)? == self.filetype.size() {
-            return Ok(());
-        }
-        if !is_dense || self.unit == 0 {
-            let what = "external32 with gaps between values that have other sizes in the file than in memory (MPI_LONG, for \
-                        one) is not supported";
-            return Err((ErrorClass::UnsupportedRepresentation, what.to_owned()));
-        }
-        self.is_converted = true;
-        Ok(())
+        let is_in_order = layout.run_order() == RunOrder::Apart && layout.true_extent() <= layout.extent().max(0);
+        let (etype, filetype) = (etype.clone(), filetype.clone());
+        Ok(View { displacement, etype, filetype, representation, layout, unit, is_in_order })
     }
 
     /// From where on.
@@ -143,8 +99,8 @@ impl View {
     }
 
     /// How values look.
-    pub fn representation(&self) -> Representation {
-        self.representation
+    pub fn representation(&self) -> &Representation {
+        &self.representation
     }
 
     /// Bytes of an etype in the file.
@@ -154,10 +110,7 @@ impl View {
 
     /// Where a position lies in the file, and how many bytes from it on lie side by side; `None` if nowhere.
     pub(crate) fn place(&self, position: u64) -> Option<(u64, u64)> {
-        let (offset, len) = match self.is_converted {
-            true => (i64::try_from(position).ok()?, i64::MAX.cast_unsigned() - position),
-            false => self.filetype.run_at(position)?,
-        };
+        let (offset, len) = self.layout.run_at(position)?;
         let at = self.displacement.checked_add(u64::try_from(offset).ok()?)?;
         // No byte of a file has a number beyond this.
         let room = i64::MAX.cast_unsigned().checked_sub(at)?;
@@ -167,7 +120,7 @@ impl View {
     /// Whether it shows values as they are in memory, each byte behind those before it: so that some of the file can be
     /// taken for memory that holds elements of the filetype.
     pub(crate) fn is_plain(&self) -> bool {
-        self.representation != Representation::External32 && self.is_in_order
+        self.representation.is_as_in_memory() && self.is_in_order
     }
 
     /// Of a view in order: the first position from `low` on, and before `high`, whose byte does not lie before the byte
@@ -191,7 +144,7 @@ impl View {
 
     /// Calls `visit` with the first byte and the end of what lies side by side of the positions from `low` to `high`.
     pub(crate) fn for_each_run(&self, low: u64, high: u64, mut visit: impl FnMut(u64, u64)) {
-        self.filetype.for_each_run_between(low, high, &mut |offset, len| {
+        self.layout.for_each_run_between(low, high, &mut |offset, len| {
             let begin = self.displacement.wrapping_add_signed(offset);
             visit(begin, begin.wrapping_add(len));
         });

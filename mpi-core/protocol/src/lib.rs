@@ -17,6 +17,7 @@
 //!    owner to fill it from the FIFO or to cancel it) takes the word first; who comes second looks further.
 #![forbid(unsafe_code)]
 
+pub mod agreement;
 mod bins;
 mod counters;
 mod envelope;

@@ -4,7 +4,7 @@
 //! whoever has announced learns whether all have, and the same.
 //!
 //! Short data cost nothing by that, but for those that are as long as an announcement: they are announced, too, so that
-//! neither can be taken for the other. Where there are shelves, these do it ([`Team::agrees`]).
+//! neither can be taken for the other. Where there are slots, these do it ([`Team::agrees`]).
 
 use std::cell::Cell;
 

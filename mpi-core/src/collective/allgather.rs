@@ -5,9 +5,9 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{self, Announcement, all_agree};
-use super::published::{Published, Told, Way};
+use super::direct_access::{DirectAccess, ExposedAddress, Way};
 use super::scratch::Scratch;
-use super::shelves::Shelved;
+use super::slots::Shelved;
 use super::team::Team;
 use super::{at_once, nodes};
 use crate::apart::apart;
@@ -26,8 +26,8 @@ pub(crate) async fn allgather<'a>(
     let lens = || (0..size).map(|rank| place(rank).len());
     let total: usize = lens().sum();
     let what = Collective::Allgather { total, longest: lens().max().unwrap_or(0) };
-    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, &place);
-    if team.on_shelves(what, |_| true, on_shelves).await? {
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::allgather(slots, team, own, &place);
+    if team.on_slots(what, |_| true, on_slots).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {
@@ -38,8 +38,10 @@ pub(crate) async fn allgather<'a>(
         settle(own, place(team.rank));
         Ok(())
     };
-    let with = |published: &Published<'_>| read(published, team, total, &place);
-    match apart(|| team.show(total, || [team.tell_where(own), Told::NOTHING], settled, with)).await? {
+    let with = |access: &DirectAccess<'_>| read(access, team, total, &place);
+    match apart(|| team.access_directly(total, || [team.address_of(own), ExposedAddress::NOTHING], settled, with))
+        .await?
+    {
         Way::Done => Ok(()),
         Way::Messages => apart(|| send_parts(team, total, own, place)).await,
         Way::Unsettled => apart(|| unsettled(team, total, own, place)).await,
@@ -71,7 +73,7 @@ async fn unsettled<'a>(
 async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
     let size = team.size();
     let as_announcement = || (0..size).any(|rank| place(rank).len() == agreement::LEN);
-    let readable = team.may_publish();
+    let readable = team.may_access_directly();
     let border = announced_from(team.process.tuning(), of_length(total), readable);
     if (size == 2 && !readable) || (total < border && !as_announcement()) {
         return Ok(true);
@@ -91,13 +93,13 @@ pub(super) async fn exchange_parts<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    let way = without_slots(team.process.tuning(), of_length(total), team.size(), team.may_publish());
+    let way = without_slots(team.process.tuning(), of_length(total), team.size(), team.may_access_directly());
     if way == CollectiveWay::DirectAccess
-        && let Some(published) = apart(|| team.publish(|_| [own, ReadSpan::EMPTY])).await?
+        && let Some(access) = apart(|| team.exchange_addresses(|_| [own, ReadSpan::EMPTY])).await?
     {
         settle(own, place(team.rank));
-        read(&published, team, total, place)?;
-        return apart(|| published.meet()).await;
+        read(&access, team, total, place)?;
+        return apart(|| access.meet()).await;
     }
     apart(|| send_parts(team, total, own, place)).await
 }
@@ -130,7 +132,7 @@ pub(super) async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan
 }
 
 fn read<'a>(
-    published: &Published<'_>,
+    access: &DirectAccess<'_>,
     team: Team<'_>,
     total: usize,
     place: impl Fn(usize) -> WriteSpan<'a>,
@@ -138,7 +140,7 @@ fn read<'a>(
     let (me, size) = (team.rank, team.size());
     let working_set = total.saturating_mul(size + 1);
     let mut others = (1..size).map(|step| (me + step) % size);
-    others.try_for_each(|rank| published.read(rank, 0, 0, place(rank), working_set))
+    others.try_for_each(|rank| access.read(rank, 0, 0, place(rank), working_set))
 }
 
 async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {

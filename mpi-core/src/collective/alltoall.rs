@@ -1,13 +1,13 @@
 //! All-to-all: long receives are posted, then everything is sent, then the rest received, each rank beginning with its
-//! next neighbour so that no one is flooded. On one node short parts lie on shelves, and long ones are read from each
-//! other's memory where that is possible.
+//! next neighbour so that no one is flooded. On one node short parts are posted in slots, and long ones are read from
+//! each other's memory where that is possible.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
-use super::published::{Published, Told, Way};
-use super::shelves::{MOST_TAKERS, Shelved};
+use super::direct_access::{DirectAccess, ExposedAddress, Way};
+use super::slots::{MOST_TAKERS, Shelved};
 use super::team::Team;
 use super::uneven::{self, Left};
 use super::{at_once, nodes};
@@ -26,15 +26,15 @@ pub(crate) async fn alltoall<'s, 'r>(
 ) -> Result<(), Failure> {
     let (size, part) = (team.size(), sent(team.rank).len());
     if even {
-        let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::alltoall(shelves, team, &sent, &received);
-        if team.on_shelves(Collective::Alltoall { part, ranks: size }, |_| true, on_shelves).await? {
+        let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::alltoall(slots, team, &sent, &received);
+        if team.on_slots(Collective::Alltoall { part, ranks: size }, |_| true, on_slots).await? {
             return Ok(());
         }
     } else if (2..=MOST_TAKERS).contains(&size)
-        && let Some(shelves) = team.shelves()?
+        && let Some(slots) = team.slots()?
     {
         let own = || team.copy(sent(team.rank), received(team.rank));
-        let left = uneven::exchange(shelves, team, &sent, &received, own)?;
+        let left = uneven::exchange(slots, team, &sent, &received, own)?;
         if left.is_nothing() {
             return left.outcome;
         }
@@ -49,13 +49,16 @@ pub(crate) async fn alltoall<'s, 'r>(
     }
     let working_set = working_set(part, size);
     let own = || team.copy_of(working_set, sent(team.rank), received(team.rank));
-    let with = |published: &Published<'_>| {
-        let read = |rank, into: WriteSpan<'_>| {
-            published.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set)
-        };
+    let with = |access: &DirectAccess<'_>| {
+        let read =
+            |rank, into: WriteSpan<'_>| access.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set);
         take_from_all(team, read, &received)
     };
-    match apart(|| team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own, with)).await? {
+    match apart(|| {
+        team.access_directly(part * size, || [team.address_of_row(&sent), ExposedAddress::NOTHING], own, with)
+    })
+    .await?
+    {
         Way::Done => Ok(()),
         Way::Messages => apart(|| send_to_all(team, sent, received)).await,
         Way::Unsettled => apart(|| unsettled(team, sent, received)).await,
@@ -78,14 +81,14 @@ async fn unsettled<'s, 'r>(
         return Ok(());
     }
     let what = Collective::Alltoall { part, ranks: team.size() };
-    let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+    let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
     if way == CollectiveWay::DirectAccess
-        && let Some(published) = apart(|| team.publish(|rank| [sent(rank), ReadSpan::EMPTY])).await?
+        && let Some(access) = apart(|| team.exchange_addresses(|rank| [sent(rank), ReadSpan::EMPTY])).await?
     {
         let working_set = working_set(part, team.size());
         team.copy_of(working_set, sent(me), received(me))?;
-        take_from_all(team, |rank, into| published.read(rank, 0, 0, into, working_set), &received)?;
-        return apart(|| published.meet()).await;
+        take_from_all(team, |rank, into| access.read(rank, 0, 0, into, working_set), &received)?;
+        return apart(|| access.meet()).await;
     }
     apart(|| send_to_all(team, sent, received)).await
 }
@@ -94,7 +97,7 @@ async fn unsettled<'s, 'r>(
 async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
     let what = Collective::Alltoall { part, ranks: team.size() };
     let border = announced_from(team.process.tuning(), what, true);
-    if !team.may_publish() || !is_announced(part, border) {
+    if !team.may_access_directly() || !is_announced(part, border) {
         return Ok(true);
     }
     let own = Announcement::new(team, part);

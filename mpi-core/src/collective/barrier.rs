@@ -1,4 +1,4 @@
-//! Barrier. On one node all see on each other's shelves who has come. On several, their leaders meet for them. Else
+//! Barrier. On one node all see in each other's slots who has come. On several, their leaders meet for them. Else
 //! dissemination: in round `k` each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2`
 //! rounds everybody has heard, directly or not, of everybody.
 
@@ -10,7 +10,7 @@ use crate::engine::Failure;
 use crate::select::Collective;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    if team.on_shelves(Collective::Barrier, |_| true, at_once::barrier).await? {
+    if team.on_slots(Collective::Barrier, |_| true, at_once::barrier).await? {
         return Ok(());
     }
     match team.nodes() {
@@ -32,12 +32,12 @@ pub(crate) async fn tree(team: Team<'_>) -> Result<(), Failure> {
     let children = (0..levels).map(|level| (level, team.rank + (1 << level)));
     let children = children.filter(|&(_, child)| child < team.size());
     for (level, child) in children.clone() {
-        team.hear(level, child).await;
+        team.hear(level, child).await?;
     }
     if team.rank > 0 {
         let parent = team.rank - (1 << levels);
         team.say(levels, parent)?;
-        team.hear(ALL_HAVE_COME, parent).await;
+        team.hear(ALL_HAVE_COME, parent).await?;
     }
     children.rev().try_for_each(|(_, child)| team.say(ALL_HAVE_COME, child))
 }
@@ -48,7 +48,7 @@ pub(super) async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
         let distance = 1 << round;
         let from = (team.rank + size - distance) % size;
         if !team.tell(round, (team.rank + distance) % size, from)? {
-            team.hear(round, from).await;
+            team.hear(round, from).await?;
         }
     }
     Ok(())

@@ -6,10 +6,10 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
 use super::at_once;
+use super::direct_access::Way;
 use super::gather::directly_to_all;
 use super::nodes;
-use super::published::Way;
-use super::shelves::Shelved;
+use super::slots::Shelved;
 use super::team::Team;
 use crate::Mark;
 use crate::apart::{Apart, apart};
@@ -19,8 +19,8 @@ use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
-    if team.on_shelves(Collective::Broadcast { len: data.len() }, |rank| rank == root, on_shelves).await? {
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::broadcast(slots, team, data, root);
+    if team.on_slots(Collective::Broadcast { len: data.len() }, |rank| rank == root, on_slots).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {
@@ -31,7 +31,7 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
     }
     // What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its
     // state.
-    let rest: Apart<'_> = match apart(|| team.show_from(root, data)).await? {
+    let rest: Apart<'_> = match apart(|| team.access_root(root, data)).await? {
         Way::Done => return Ok(()),
         Way::Messages => apart(|| unread(team, data, data.len(), root)),
         Way::Unsettled if team.size() > 2 && is_announced(data.len(), border(team)) => {
@@ -44,7 +44,7 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 
 /// From which length on data are announced; the same on all ranks.
 fn border(team: Team<'_>) -> usize {
-    announced_from(team.process.tuning(), Collective::Broadcast { len: 0 }, team.may_publish())
+    announced_from(team.process.tuning(), Collective::Broadcast { len: 0 }, team.may_access_directly())
 }
 
 /// Long data: the root says first how long they are, along the tree of short data.
@@ -95,10 +95,11 @@ async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &A
 /// Once all go by the same length. `data` are as long, or nothing.
 async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
     let what = Collective::Broadcast { len };
-    if without_slots(team.process.tuning(), what, team.size(), team.may_publish()) == CollectiveWay::DirectAccess
-        && let Some(published) = apart(|| team.publish_from(root, data.as_read())).await?
+    if without_slots(team.process.tuning(), what, team.size(), team.may_access_directly())
+        == CollectiveWay::DirectAccess
+        && let Some(access) = apart(|| team.exchange_address(root, data.as_read())).await?
     {
-        return apart(|| published.read_from(root, data)).await;
+        return apart(|| access.read_from(root, data)).await;
     }
     apart(|| unread(team, data, len, root)).await
 }

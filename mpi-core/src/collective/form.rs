@@ -1,7 +1,7 @@
 //! How a typed collective is called: its caller waits for it ([`Waiting`]), or starts it in a scope and goes on. Each
 //! is written once for both.
 
-use super::{Plan, Shelved, Shelves, Team, Turn};
+use super::{Plan, Shelved, Slots, Team, Turn};
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::select::Collective;
@@ -11,13 +11,13 @@ use crate::{Communicator, Request, Result, Scope, Status};
 pub(super) trait Form<'a>: Copy {
     /// What the caller gets.
     type Done;
-    /// Shelves that can be used at once.
+    /// Slots that can be used at once.
     type Way<'c>;
 
-    /// Shelves with room for the collective, if it can begin there. Nothing has happened by then.
+    /// Slots with room for the collective, if it can begin there. Nothing has happened by then.
     fn way(self, communicator: &Communicator, what: Collective) -> Option<Self::Way<'_>>;
 
-    /// Does the collective there, or starts it. It takes what those put up that `from` names.
+    /// Does the collective there, or starts it. It takes what those posted that `from` names.
     fn go(
         self,
         communicator: &Communicator,
@@ -36,23 +36,23 @@ pub(super) struct Waiting;
 
 impl<'a> Form<'a> for Waiting {
     type Done = ();
-    type Way<'c> = &'c Shelves;
+    type Way<'c> = &'c Slots;
 
     #[inline(always)]
-    fn way(self, communicator: &Communicator, what: Collective) -> Option<&Shelves> {
-        communicator.shelves_for(what)
+    fn way(self, communicator: &Communicator, what: Collective) -> Option<&Slots> {
+        communicator.slots_for(what)
     }
 
     #[inline(always)]
     fn go(
         self,
         communicator: &Communicator,
-        shelves: &Shelves,
+        slots: &Slots,
         what: (Call, usize),
         _: impl Fn(usize) -> bool + 'a,
         collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'a,
     ) -> Result<()> {
-        communicator.complete_on_shelves(shelves, what, collective)
+        communicator.complete_on_slots(slots, what, collective)
     }
 
     fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'a) -> Result<()> {
@@ -66,7 +66,7 @@ impl<'scope> Form<'scope> for &'scope Scope<'scope, '_> {
 
     #[inline(always)]
     fn way(self, communicator: &Communicator, what: Collective) -> Option<Turn<'_>> {
-        communicator.turn_on_shelves(what)
+        communicator.turn_on_slots(what)
     }
 
     #[inline(always)]
@@ -78,7 +78,7 @@ impl<'scope> Form<'scope> for &'scope Scope<'scope, '_> {
         from: impl Fn(usize) -> bool + 'scope,
         collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'scope,
     ) -> Result<Request<'scope>> {
-        let rest = communicator.start_on_shelves(turn, what, from, collective).map_err(communicator.failed(what.0))?;
+        let rest = communicator.start_on_slots(turn, what, from, collective).map_err(communicator.failed(what.0))?;
         rest.map_or_else(|| Ok(Request::done(Ok(Status::EMPTY))), |rest| self.begin(communicator, what.0, rest))
     }
 

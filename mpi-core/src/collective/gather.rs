@@ -1,12 +1,12 @@
 //! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. Short even parts are
-//! gathered by shelves on one node; on several the root exchanges even parts with the leaders.
+//! gathered by slots on one node; on several the root exchanges even parts with the leaders.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::at_once;
 use super::nodes;
-use super::shelves::Shelved;
+use super::slots::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
@@ -25,8 +25,8 @@ pub(crate) async fn gather<'a>(
         return apart(|| directly_from_all(team, part, place, root)).await;
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::gather(shelves, team, len, part, &place, root);
-    if team.on_shelves(Collective::Gather { part: len }, |_| team.rank == root, on_shelves).await? {
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::gather(slots, team, len, part, &place, root);
+    if team.on_slots(Collective::Gather { part: len }, |_| team.rank == root, on_slots).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {
@@ -50,7 +50,7 @@ pub(crate) async fn scatter<'a>(
     }
 }
 
-/// Even parts that no shelf has room for. Others may have put shorter ones there, so root and giver ask each other
+/// Even parts that no slot has room for. Others may have posted shorter ones, so root and giver ask each other
 /// first.
 async fn agreed<'a>(
     team: Team<'_>,
@@ -59,12 +59,12 @@ async fn agreed<'a>(
     root: usize,
 ) -> Result<(), Failure> {
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    let Some(round) = team.announce_len(len)? else {
+    let Some(epoch) = team.announce_len(len)? else {
         return apart(|| directly_from_all(team, part, place, root)).await;
     };
     let agrees = |rank| match rank {
         _ if rank == team.rank => Ok(true),
-        _ if team.rank == root || rank == root => round.agrees(rank, len),
+        _ if team.rank == root || rank == root => epoch.agrees(rank, len),
         _ => Ok(false),
     };
     let agreeing: SmallVec<[bool; 16]> = (0..team.size()).map(agrees).collect::<Result<_, _>>()?;

@@ -15,6 +15,7 @@ mod barrier;
 mod blocking;
 mod broadcast;
 mod combining;
+mod direct_access;
 mod form;
 mod gather;
 mod inter;
@@ -24,14 +25,13 @@ mod nonblocking;
 mod parts;
 mod places;
 mod plans;
-mod published;
 mod reduce;
 pub(crate) mod reduction;
 mod scan;
 mod scratch;
-mod shelves;
 mod short;
 mod short_values;
+mod slots;
 mod team;
 mod uneven;
 mod value_calls;
@@ -60,8 +60,8 @@ pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::{exscan, scan};
 pub(crate) use scratch::Scratch;
-use shelves::{Later, Turn};
-pub(crate) use shelves::{OnceShelves, Retired, Shelved, Shelves};
+use slots::{Nonblocking, Turn};
+pub(crate) use slots::{OnceSlots, Retired, Shelved, Slots};
 pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
@@ -71,13 +71,13 @@ impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
 impl Communicator {
     /// Tells the watchers.
     pub(crate) fn begin(&self, call: Call, bytes: usize) {
-        self.process().tell(call, Target::NONE, self.context() + context::COLLECTIVE, bytes);
+        self.process().tell(self.told_as(call), Target::NONE, self.context() + context::COLLECTIVE, bytes);
     }
 
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
         let context = self.context() + context::COLLECTIVE;
-        Team::new(process, (peers, self.rank()), [context, tag], waits, (self.shelves(), self.nodes()))
+        Team::new(process, (peers, self.rank()), [context, tag], waits, (self.slots(), self.nodes()))
     }
 
     /// The typed collectives are those within one group.
@@ -98,7 +98,12 @@ impl Communicator {
         self.check_one_group(call)?;
         let trouble = Trouble::default();
         let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
+        let noted = self.process().recorder().filter(|recorder| !recorder.has_front_end());
+        let noted = noted.map(|recorder| (recorder, recorder.begin_told(call.name(), recorder.present())));
         let result = self.process().block_on(|| plan(team));
+        if let Some((recorder, begun)) = noted {
+            recorder.end(begun);
+        }
         result.and_then(|result| trouble.outcome().map(|()| result)).map_err(self.failed(call))
     }
 
@@ -116,27 +121,27 @@ impl Communicator {
             plan(Team { trouble: Some(&trouble), poisons: true, ..team }).await?;
             trouble.outcome()
         };
-        scope.begin(self, call, async move { communicator.run_later(number, collective).await })
+        scope.begin(self, call, async move { communicator.run_nonblocking(number, collective).await })
     }
 
     /// Runs the nonblocking collective of that number.
-    pub(crate) async fn run_later<R>(
+    pub(crate) async fn run_nonblocking<R>(
         &self,
         number: u64,
         collective: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,
     ) -> std::result::Result<R, Failure> {
         let team = self.team(nonblocking_tag(number), false);
-        let shelves = match self.shelves_for_later() {
-            Some(shelves) if team.size() > 1 => apart(|| team.shelves_for_later(shelves, number)).await?,
+        let slots = match self.nonblocking_slots() {
+            Some(slots) if team.size() > 1 => apart(|| team.nonblocking_slots(slots, number)).await?,
             _ => None,
         };
-        let Some(shelves) = shelves else { return apart(|| collective(team)).await };
-        let later = Later::new(team, shelves, number);
+        let Some(slots) = slots else { return apart(|| collective(team)).await };
+        let nonblocking = Nonblocking::new(team, slots, number);
         // What it leaves in flight is dealt with when it is no more.
         let result = {
-            let mut plan = apart(|| collective(Team { later: Some(&later), ..team }));
-            later.watch(plan.as_mut()).await
+            let mut plan = apart(|| collective(Team { nonblocking: Some(&nonblocking), ..team }));
+            nonblocking.watch(plan.as_mut()).await
         };
-        apart(|| later.end()).await.and(result)
+        apart(|| nonblocking.end()).await.and(result)
     }
 }

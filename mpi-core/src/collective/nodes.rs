@@ -21,7 +21,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::Reduction;
-use super::shelves::OnceShelves;
+use super::slots::OnceSlots;
 use super::team::{Team, Trouble};
 use crate::apart::apart;
 use crate::engine::Failure;
@@ -50,7 +50,7 @@ pub(crate) struct Nodes {
     /// The ranks of this node, as peers.
     peers: Box<[u32]>,
     /// Those of this node.
-    shelves: OnceShelves,
+    slots: OnceSlots,
 }
 
 /// One rank of each node, for one collective.
@@ -120,7 +120,7 @@ impl Nodes {
         let members = &order[starts[here]..starts[here + 1]];
         let place = members.partition_point(|&member| member < rank);
         let peers = members.iter().map(|&member| peers[member]).collect();
-        Some(Nodes { node_of, order, starts, here, place, peers, shelves: OnceShelves::new() })
+        Some(Nodes { node_of, order, starts, here, place, peers, slots: OnceSlots::new() })
     }
 
     fn count(&self) -> usize {
@@ -139,8 +139,8 @@ impl Nodes {
 
     /// The ranks of this node, for a part of what `team` does.
     fn team<'a>(&'a self, team: Team<'a>) -> Team<'a> {
-        let shelves = team.shelves.map(|_| &self.shelves);
-        Team { peers: &self.peers, rank: self.place, shelves, nodes: None, ..team }
+        let slots = team.slots.map(|_| &self.slots);
+        Team { peers: &self.peers, rank: self.place, slots, nodes: None, ..team }
     }
 
     /// Whether this rank has its node for itself.
@@ -198,10 +198,10 @@ impl Nodes {
         self.order.iter().copied().enumerate().filter(is_remote)
     }
 
-    /// Leaves the shelves of this node.
+    /// Leaves the slots of this node.
     pub(crate) fn retire(self, process: &Process) {
-        if let Some(shelves) = self.shelves.into_inner().flatten() {
-            shelves.retire(process);
+        if let Some(slots) = self.slots.into_inner().flatten() {
+            slots.retire(process);
         }
     }
 }
@@ -210,7 +210,7 @@ impl Leaders<'_> {
     /// The leaders, for a part of what `team` does, if this rank is one.
     fn team<'a>(&'a self, team: Team<'a>) -> Option<Team<'a>> {
         let leads = self.place == self.nodes.place;
-        leads.then_some(Team { peers: &self.peers, rank: self.nodes.here, shelves: None, nodes: None, ..team })
+        leads.then_some(Team { peers: &self.peers, rank: self.nodes.here, slots: None, nodes: None, ..team })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part
 //! of the whole, read from all or, where that can't be, sent by all, and the parts are gathered, unless each rank is to
-//! have its part only. On one node short data lie on shelves instead. Always in rank order, so an operation need only
-//! be associative, and all ranks get the same bits.
+//! have its part only. On one node short data are posted in slots instead. Always in rank order, so an operation need
+//! only be associative, and all ranks get the same bits.
 
 use std::iter;
 
@@ -12,12 +12,12 @@ use super::agreement::{self, Announcement, Same, is_announced};
 use super::allgather::exchange_parts;
 use super::alltoall::send_to_all;
 use super::at_once;
+use super::direct_access::{DirectAccess, ExposedAddress, Way};
 use super::gather::directly_from_all;
 use super::nodes;
-use super::published::{Published, Told, Way};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
-use super::shelves::Shelved;
+use super::slots::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
@@ -36,8 +36,8 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, result, op, root);
-    if team.on_shelves(Collective::Reduce { len: data.len() }, |_| team.rank == root, on_shelves).await? {
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::reduce(slots, team, data, result, op, root);
+    if team.on_slots(Collective::Reduce { len: data.len() }, |_| team.rank == root, on_slots).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -46,7 +46,7 @@ pub(crate) async fn reduce(
     apart(|| reduce_long(team, data, result, op, root)).await
 }
 
-/// What no shelf has room for, among all ranks as they are.
+/// What no slot has room for, among all ranks as they are.
 pub(super) async fn reduce_long(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -55,9 +55,9 @@ pub(super) async fn reduce_long(
     root: usize,
 ) -> Result<(), Failure> {
     let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
-    let mine = || [data, place].map(|span| team.tell_where(span));
-    let with = |published: &Published<'_>| reduce_read(published, team, data, result, op, root);
-    match apart(|| team.show(data.len(), mine, || Ok(()), with)).await? {
+    let mine = || [data, place].map(|span| team.address_of(span));
+    let with = |access: &DirectAccess<'_>| reduce_read(access, team, data, result, op, root);
+    match apart(|| team.access_directly(data.len(), mine, || Ok(()), with)).await? {
         Way::Done => Ok(()),
         way => apart(|| reduce_by_messages(team, data, result, op, root, way)).await,
     }
@@ -77,12 +77,12 @@ async fn reduce_by_messages(
             return Ok(());
         }
         let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
-        let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+        let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
         if way == CollectiveWay::DirectAccess
-            && let Some(published) = apart(|| team.publish(|_| [data, place])).await?
+            && let Some(access) = apart(|| team.exchange_addresses(|_| [data, place])).await?
         {
-            reduce_read(&published, team, data, result, op, root)?;
-            return apart(|| published.meet()).await;
+            reduce_read(&access, team, data, result, op, root)?;
+            return apart(|| access.meet()).await;
         }
     }
     if messages(team.process.tuning(), what, team.size()) == Messages::Parts {
@@ -100,7 +100,7 @@ async fn reduce_by_messages(
 
 /// Whether data of that length are announced; the same on all ranks.
 fn are_announced(team: Team<'_>, what: Collective) -> bool {
-    is_announced(what.told(), announced_from(team.process.tuning(), what, team.may_publish()))
+    is_announced(what.announced(), announced_from(team.process.tuning(), what, team.may_access_directly()))
 }
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go up the tree of short data, and the
@@ -152,7 +152,7 @@ async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure>
 }
 
 fn reduce_read(
-    published: &Published<'_>,
+    access: &DirectAccess<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -166,7 +166,7 @@ fn reduce_read(
     // Each part of each rank's data is read by one rank only, so a part of the result may be put where data have been.
     let own = is_root.then(|| parts.place(result, root));
     let to = (!is_root).then_some(root).into_iter();
-    published.combine(parts.start(me), parts.of(data, me), own, op, to)
+    access.combine(parts.start(me), parts.of(data, me), own, op, to)
 }
 
 async fn reduce_parts(
@@ -228,16 +228,16 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, result, op);
-    if team.on_shelves(Collective::Allreduce { len: data.len() }, |_| true, on_shelves).await? {
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::allreduce(slots, team, data, result, op);
+    if team.on_slots(Collective::Allreduce { len: data.len() }, |_| true, on_slots).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
         return apart(|| nodes::allreduce(team, by, data, result, op)).await;
     }
-    let mine = || [data, result.as_read()].map(|span| team.tell_where(span));
-    let with = |published: &Published<'_>| allreduce_read(published, team, data, result, op);
-    match apart(|| team.show(data.len(), mine, || Ok(()), with)).await? {
+    let mine = || [data, result.as_read()].map(|span| team.address_of(span));
+    let with = |access: &DirectAccess<'_>| allreduce_read(access, team, data, result, op);
+    match apart(|| team.access_directly(data.len(), mine, || Ok(()), with)).await? {
         Way::Done => Ok(()),
         way => apart(|| allreduce_by_messages(team, data, result, op, way)).await,
     }
@@ -255,12 +255,12 @@ async fn allreduce_by_messages(
         if !apart(|| agree_to_allreduce(team, data.len())).await? {
             return Ok(());
         }
-        let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+        let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
         if way == CollectiveWay::DirectAccess
-            && let Some(published) = apart(|| team.publish(|_| [data, result.as_read()])).await?
+            && let Some(access) = apart(|| team.exchange_addresses(|_| [data, result.as_read()])).await?
         {
-            allreduce_read(&published, team, data, result, op)?;
-            return apart(|| published.meet()).await;
+            allreduce_read(&access, team, data, result, op)?;
+            return apart(|| access.meet()).await;
         }
     }
     if data.start() != result.start() {
@@ -274,7 +274,7 @@ async fn allreduce_by_messages(
 }
 
 fn allreduce_read(
-    published: &Published<'_>,
+    access: &DirectAccess<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -284,7 +284,7 @@ fn allreduce_read(
     let parts = Parts::new(team, data.len(), op);
     // As in `reduce_read`.
     let others = (1..size).map(|step| (me + step) % size);
-    published.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)
+    access.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)
 }
 
 async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
@@ -338,9 +338,8 @@ pub(crate) async fn reduce_scatter(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     let start = place(team.rank).0;
-    let on_shelves =
-        |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce_scatter(shelves, team, data, start, result, op);
-    if team.on_shelves(Collective::ReduceScatter { len: data.len() }, |_| true, on_shelves).await? {
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::reduce_scatter(slots, team, data, start, result, op);
+    if team.on_slots(Collective::ReduceScatter { len: data.len() }, |_| true, on_slots).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {
@@ -355,9 +354,9 @@ pub(crate) async fn reduce_scatter(
     let is_free = result.start().cast_const() == own.start() || !overlap(data, result);
     let mut aside = Scratch::new(team, if is_free { 0 } else { result.len() });
     let kept = if is_free { result } else { aside.span() };
-    let mine = || [team.tell_where(data), Told::NOTHING];
-    let with = |published: &Published<'_>| published.combine(place(team.rank).0, own, Some(kept), op, iter::empty());
-    match apart(|| team.show(data.len(), mine, || Ok(()), with)).await? {
+    let mine = || [team.address_of(data), ExposedAddress::NOTHING];
+    let with = |access: &DirectAccess<'_>| access.combine(place(team.rank).0, own, Some(kept), op, iter::empty());
+    match apart(|| team.access_directly(data.len(), mine, || Ok(()), with)).await? {
         Way::Done if is_free || team.is_in_trouble() => Ok(()),
         Way::Done => team.copy(kept.as_read(), result),
         Way::Messages | Way::Unsettled => apart(|| combine(team, part, result, op)).await,

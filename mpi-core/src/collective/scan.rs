@@ -1,4 +1,4 @@
-//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have on their shelves. Long
+//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have in their slots. Long
 //! data of two: a reduction to the second. Else in rounds: in round `k` each rank passes what it has combined so far to
 //! the rank `2^k` ahead.
 
@@ -9,7 +9,7 @@ use super::nodes;
 use super::reduce::reduce_long;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
-use super::shelves::Shelved;
+use super::slots::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
@@ -24,11 +24,11 @@ pub(crate) async fn scan(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if on_shelves(team, data, result, op, team.rank + 1).await? {
+    if on_slots(team, data, result, op, team.rank + 1).await? {
         return Ok(());
     }
     let what = Collective::Scan { len: data.len() };
-    let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+    let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
     let is_reduction = way == CollectiveWay::DirectAccess;
     if data.start() != result.start() && !(is_reduction && team.rank == 1) {
         team.copy(data, result)?;
@@ -46,7 +46,7 @@ pub(crate) async fn exscan(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if on_shelves(team, data, result, op, team.rank).await? {
+    if on_slots(team, data, result, op, team.rank).await? {
         return Ok(());
     }
     let mut inclusive = Scratch::new(team, result.len());
@@ -55,16 +55,16 @@ pub(crate) async fn exscan(
     apart(|| by_messages(team, inclusive, Some(result), op)).await
 }
 
-/// Of the ranks before `end`, if there is room on shelves.
-async fn on_shelves(
+/// Of the ranks before `end`, if there is room in slots.
+async fn on_slots(
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     end: usize,
 ) -> Result<bool, Failure> {
-    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, result, op, end);
-    team.on_shelves(Collective::Scan { len: data.len() }, |rank| rank < end, on_shelves).await
+    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::scan(slots, team, data, result, op, end);
+    team.on_slots(Collective::Scan { len: data.len() }, |rank| rank < end, on_slots).await
 }
 
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that
@@ -78,9 +78,9 @@ async fn by_messages(
     if let Some(by) = team.nodes_in_order() {
         return apart(|| nodes::scan(team, by, data, before, op)).await;
     }
-    // Others may have put data of another length on shelves, so each two ask each other first.
-    let round = team.announce_len(data.len())?;
-    let agrees = |rank| round.map_or(Ok(true), |round| round.agrees(rank, data.len()));
+    // Others may have posted data of another length, so each two ask each other first.
+    let epoch = team.announce_len(data.len())?;
+    let agrees = |rank| epoch.map_or(Ok(true), |epoch| epoch.agrees(rank, data.len()));
     let (rank, size) = (team.rank, team.size());
     let mut received = Scratch::new(team, data.len());
     let received = received.span();

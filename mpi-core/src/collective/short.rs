@@ -1,5 +1,5 @@
 //! The typed collectives of parts of even length, which have a short way: on values that travel as they lie and have
-//! room on shelves that the ranks have already, no plan is made, whose state would be moved from call to call
+//! room by slots that the ranks have already, no plan is made, whose state would be moved from call to call
 //! ([`super::plans`]). Elements of datatypes ([`crate::untyped`]) have it too.
 //!
 //! Whether it is the way is asked before anything happens, and before the buffers are given away. It is not if
@@ -10,7 +10,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::at_once;
 use super::form::Form;
 use super::reduction::Elementwise;
-use super::shelves::{Shelved, Shelves};
+use super::slots::{Shelved, Slots};
 use super::team::{Team, Trouble};
 use crate::activity::Call;
 use crate::engine::Failure;
@@ -40,7 +40,7 @@ impl Communicator {
             return form.by_plan(self, call, self.plan_bcast(data, root)?);
         };
         let data = WriteSpan::from(direct.bytes_mut(data));
-        let collective = typed::<T>(move |shelves, team| at_once::broadcast(shelves, team, data, root));
+        let collective = typed::<T>(move |slots, team| at_once::broadcast(slots, team, data, root));
         form.go(self, way, (call, bytes), move |rank| rank == root, collective)
     }
 
@@ -63,8 +63,8 @@ impl Communicator {
         let place = WriteSpan::from(direct.bytes_mut(result));
         let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
         let op = Elementwise::new(op);
-        let collective = typed::<T>(move |shelves, team| {
-            at_once::reduce(shelves, team, data, place, &op, root)?;
+        let collective = typed::<T>(move |slots, team| {
+            at_once::reduce(slots, team, data, place, &op, root)?;
             op.outcome()
         });
         form.go(self, way, (call, bytes), move |_| is_root, collective)
@@ -87,8 +87,8 @@ impl Communicator {
         let place = WriteSpan::from(direct.bytes_mut(result));
         let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
         let op = Elementwise::new(op);
-        let collective = typed::<T>(move |shelves, team| {
-            at_once::allreduce(shelves, team, data, place, &op)?;
+        let collective = typed::<T>(move |slots, team| {
+            at_once::allreduce(slots, team, data, place, &op)?;
             op.outcome()
         });
         form.go(self, way, (call, bytes), |_| true, collective)
@@ -108,7 +108,7 @@ impl Communicator {
         };
         let (part, all) = (ReadSpan::from(direct.bytes(part)), WriteSpan::from(direct.bytes_mut(all)));
         let place = move |rank| all.part(rank * len, len);
-        let collective = typed::<T>(move |shelves, team| at_once::gather(shelves, team, len, Some(part), place, root));
+        let collective = typed::<T>(move |slots, team| at_once::gather(slots, team, len, Some(part), place, root));
         form.go(self, way, (call, len), move |_| is_root, collective)
     }
 
@@ -128,7 +128,7 @@ impl Communicator {
         let all = WriteSpan::from(direct.bytes_mut(all));
         let place = move |rank| all.part(rank * len, len);
         let part = part.map_or_else(|| place(self.rank()).as_read(), |part| direct.bytes(part).into());
-        let collective = typed::<T>(move |shelves, team| at_once::allgather(shelves, team, part, place));
+        let collective = typed::<T>(move |slots, team| at_once::allgather(slots, team, part, place));
         form.go(self, way, (call, bytes), |_| true, collective)
     }
 
@@ -147,7 +147,7 @@ impl Communicator {
         };
         let (data, result) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
         let (sent, received) = (move |rank| data.part(rank * len, len), move |rank| result.part(rank * len, len));
-        let collective = typed::<T>(move |shelves, team| at_once::alltoall(shelves, team, sent, received));
+        let collective = typed::<T>(move |slots, team| at_once::alltoall(slots, team, sent, received));
         form.go(self, way, (call, bytes), |_| true, collective)
     }
 
@@ -196,8 +196,8 @@ impl Communicator {
         end: usize,
     ) -> Result<F::Done> {
         let op = Elementwise::new(op);
-        let collective = typed::<T>(move |shelves, team| {
-            at_once::scan(shelves, team, data, place, &op, end)?;
+        let collective = typed::<T>(move |slots, team| {
+            at_once::scan(slots, team, data, place, &op, end)?;
             op.outcome()
         });
         form.go(self, way, (Call::Scan, data.len()), move |rank| rank < end, collective)
@@ -221,8 +221,8 @@ impl Communicator {
         let (data, place) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
         let start = before * size_of::<T>();
         let op = Elementwise::new(op);
-        let collective = typed::<T>(move |shelves, team| {
-            at_once::reduce_scatter(shelves, team, data, start, place, &op)?;
+        let collective = typed::<T>(move |slots, team| {
+            at_once::reduce_scatter(slots, team, data, start, place, &op)?;
             op.outcome()
         });
         form.go(self, way, (call, bytes), |_| true, collective)
@@ -240,16 +240,16 @@ impl Communicator {
         Some((form.way(self, what)?, direct))
     }
 
-    /// Does a collective on shelves with room for it. There is no way back.
+    /// Does a collective by slots with room for it. There is no way back.
     #[inline(always)]
-    pub(crate) fn complete_on_shelves(
+    pub(crate) fn complete_on_slots(
         &self,
-        shelves: &Shelves,
+        slots: &Slots,
         (call, bytes): (Call, usize),
         collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
     ) -> Result<()> {
         self.begin(call, bytes);
-        collective(shelves.whole(), self.team(self.next_collective(), true)).map_err(self.failed(call))
+        collective(slots.whole(), self.team(self.next_collective(), true)).map_err(self.failed(call))
     }
 }
 
@@ -258,9 +258,9 @@ impl Communicator {
 fn typed<T: Datatype>(
     collective: impl Fn(Shelved<'_>, Team<'_>) -> Outcome,
 ) -> impl Fn(Shelved<'_>, Team<'_>) -> Outcome {
-    move |shelves, team| {
+    move |slots, team| {
         let trouble = Trouble::default();
-        collective(shelves, Team { trouble: Some(&trouble), poisons: true, ..team.of::<T>() })?;
+        collective(slots, Team { trouble: Some(&trouble), poisons: true, ..team.of::<T>() })?;
         trouble.outcome()
     }
 }

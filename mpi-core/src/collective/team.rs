@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::agreement;
 use super::nodes::OnceNodes;
-use super::shelves::{Later, OnceShelves};
+use super::slots::{Nonblocking, OnceSlots};
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::message::{CodecError, Place};
 use crate::process::Process;
@@ -37,8 +37,8 @@ pub(crate) struct Team<'a> {
     /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a
     /// receive.
     pub(crate) waits: bool,
-    /// The shelves of a nonblocking one.
-    pub(crate) later: Option<&'a Later<'a>>,
+    /// The slots of a nonblocking one.
+    pub(crate) nonblocking: Option<&'a Nonblocking<'a>>,
     /// What its messages say about their type.
     pub(crate) mark: Mark,
     /// What has gone wrong here first. `None` where a message of another length than expected is nobody's mistake.
@@ -47,7 +47,7 @@ pub(crate) struct Team<'a> {
     /// it. Not where what is sent says what will be sent next.
     pub(crate) poisons: bool,
     /// Those of its communicator.
-    pub(crate) shelves: Option<&'a OnceShelves>,
+    pub(crate) slots: Option<&'a OnceSlots>,
     /// Those of its communicator; `None`: its collectives do not go by nodes.
     pub(crate) nodes: Option<&'a OnceNodes>,
 }
@@ -107,10 +107,10 @@ impl<'a> Team<'a> {
         (peers, rank): (&'a [u32], usize),
         [context, tag]: [u32; 2],
         waits: bool,
-        (shelves, nodes): (Option<&'a OnceShelves>, Option<&'a OnceNodes>),
+        (slots, nodes): (Option<&'a OnceSlots>, Option<&'a OnceNodes>),
     ) -> Self {
-        let (mark, poisons, later, trouble) = (Mark::NONE, false, None, None);
-        Team { process, peers, rank, context, tag, waits, later, mark, trouble, poisons, shelves, nodes }
+        let (mark, poisons, nonblocking, trouble) = (Mark::NONE, false, None, None);
+        Team { process, peers, rank, context, tag, waits, nonblocking, mark, trouble, poisons, slots, nodes }
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -271,19 +271,25 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// Why it can't be completed, if a rank has died, or its communicator was revoked, in a job that goes on.
+    #[inline]
+    pub(super) fn interrupted(&self) -> Option<Failure> {
+        self.process.interruption(self.context, self.peers)
+    }
+
     /// Waits to be told by `from`.
-    pub(crate) async fn hear(&self, round: u32, from: usize) {
+    pub(crate) async fn hear(&self, round: u32, from: usize) -> Result<(), Failure> {
         let step = [self.context, self.tag, round];
         poll_fn(|_| {
             let told = self.process.engine().barrier_arrived(step);
             if let Some(in_trouble) = told {
                 self.told(in_trouble, from);
-                return Poll::Ready(());
+                return Poll::Ready(Ok(()));
             }
             self.process.now_awaits(Awaited::Step(self.peers[from]));
-            Poll::Pending
+            self.interrupted().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)))
         })
-        .await;
+        .await
     }
 
     /// Whether this rank's own `bytes` bytes fit into where they go.
@@ -392,7 +398,7 @@ impl Future for Flights<'_> {
         while let Some(&(id, expected)) = self.ids.last() {
             let Some(outcome) = engine.collect(id) else {
                 self.team.process.now_awaits(Awaited::Operation(id));
-                return Poll::Pending;
+                return self.team.interrupted().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)));
             };
             self.ids.pop();
             self.settle(outcome, expected)?;
@@ -409,8 +415,8 @@ impl Flights<'_> {
             let _ = self.team.process.engine().cancel(id);
         }
         for (id, expected) in std::mem::take(&mut self.ids) {
-            match self.team.later.filter(|_| expected == SENT) {
-                Some(later) => later.leave(id),
+            match self.team.nonblocking.filter(|_| expected == SENT) {
+                Some(nonblocking) => nonblocking.leave(id),
                 None => drop(self.team.process.wait(id)),
             }
         }

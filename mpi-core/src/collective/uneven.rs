@@ -1,11 +1,11 @@
 //! Parts of which only two ranks know how long they are: the one that gives them and the one that gets them. Where
-//! there are shelves they lie there, or where their owner has them, without any message.
+//! there are slots they are posted there, or where their owner has them, without any message.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
-use super::published::Told;
-use super::shelves::{self, Comes, Shelves};
+use super::direct_access::ExposedAddress;
+use super::slots::{self, Comes, Slots};
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -26,9 +26,9 @@ impl Left {
 }
 
 /// Exchanges parts: `sent` and `received` say where those are that this rank gives and gets. Does `meanwhile` once the
-/// others can take theirs. What has no room on a shelf, and lies where others can't read it, is left.
+/// others can take theirs. What has no room in a slot, and lies where others can't read it, is left.
 pub(super) fn exchange<'s, 'r>(
-    shelves: &Shelves,
+    slots: &Slots,
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
@@ -38,37 +38,38 @@ pub(super) fn exchange<'s, 'r>(
     let part = |rank| if rank == me { ReadSpan::EMPTY } else { sent(rank) };
     let parts: SmallVec<[ReadSpan<'s>; 16]> = (0..size).map(part).collect();
     let bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()));
-    let (mut lends, mut gives) = (false, false);
-    let round = if shelves.limits().have_room_for(shelves::parts(bytes, size)) {
-        let mut round = shelves.next_round(&team);
-        round.put_parts(&parts)?;
-        round
+    let (mut exposes, mut gives) = (false, false);
+    let epoch = if slots.limits().have_room_for(slots::parts(bytes, size)) {
+        let mut epoch = slots.next_epoch(&team);
+        epoch.post_parts(&parts)?;
+        epoch
     } else {
-        let tell = |&part: &ReadSpan<'_>| if part.is_empty() { Told::NOTHING } else { team.tell_where(part) };
-        let mut told: SmallVec<[Told; 16]> = parts.iter().map(tell).collect();
-        lends = told.iter().all(|told| told.is_readable());
-        gives = !lends;
+        let address =
+            |&part: &ReadSpan<'_>| if part.is_empty() { ExposedAddress::NOTHING } else { team.address_of(part) };
+        let mut addresses: SmallVec<[ExposedAddress; 16]> = parts.iter().map(address).collect();
+        exposes = addresses.iter().all(|address| address.is_readable());
+        gives = !exposes;
         if gives {
-            told.fill(Told::UNREADABLE);
+            addresses.fill(ExposedAddress::UNREADABLE);
         }
-        shelves.announce(&team, bytes, &told)?
+        slots.announce(&team, bytes, &addresses)?
     };
     // If something is wrong here, others wait for this rank all the same.
     let mut outcome = meanwhile();
-    round.let_all_come()?;
+    epoch.let_all_come()?;
     let working_set = bytes.saturating_mul(2 * size);
     let (mut reads, mut gets) = (false, SmallVec::from_elem(false, size));
     for rank in (1..size).map(|step| (me + step) % size) {
-        match round.take_part(rank, received(rank), working_set) {
-            Ok(comes) => (reads, gets[rank]) = (reads || comes == Comes::FromThere, comes == Comes::Later),
+        match epoch.read_part(rank, received(rank), working_set) {
+            Ok(comes) => (reads, gets[rank]) = (reads || comes == Comes::FromThere, comes == Comes::ByMessage),
             Err(failure) => (reads, outcome) = (true, outcome.and(Err(failure))),
         }
     }
     if reads {
-        round.leave();
+        epoch.leave();
     }
-    if lends {
-        round.all_leave()?;
+    if exposes {
+        epoch.all_leave()?;
     }
     Ok(Left { gives, gets, outcome })
 }

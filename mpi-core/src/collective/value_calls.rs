@@ -63,7 +63,7 @@ impl Communicator {
                 let team = Team { trouble: Some(&trouble), ..team };
                 Ok(plan(Values { communicator: &communicator, call, team }).await)
             };
-            let result = communicator.run_later(number, collective).await.map_err(communicator.failed(call))?;
+            let result = communicator.run_nonblocking(number, collective).await.map_err(communicator.failed(call))?;
             communicator.settled(call, result, &trouble)
         })
     }
@@ -83,8 +83,8 @@ impl Communicator {
     )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        match self.shelves_for_values::<T>(Collective::Broadcast { len: size_of::<T>() }) {
-            Some(shelves) => self.bcast_value_at_once(shelves, value, root),
+        match self.slots_for_values::<T>(Collective::Broadcast { len: size_of::<T>() }) {
+            Some(slots) => self.bcast_value_at_once(slots, value, root),
             None => self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root)),
         }
     }
@@ -110,8 +110,8 @@ impl Communicator {
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
     )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        match self.shelves_for_values::<T>(Collective::Allreduce { len: size_of::<T>() }) {
-            Some(shelves) => self.allreduce_value_at_once(shelves, value, op),
+        match self.slots_for_values::<T>(Collective::Allreduce { len: size_of::<T>() }) {
+            Some(slots) => self.allreduce_value_at_once(slots, value, op),
             None => self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op)),
         }
     }
@@ -139,8 +139,8 @@ impl Communicator {
     )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        match self.shelves_for_values::<T>(Collective::Reduce { len: size_of::<T>() }) {
-            Some(shelves) => self.reduce_value_at_once(shelves, value, op, root),
+        match self.slots_for_values::<T>(Collective::Reduce { len: size_of::<T>() }) {
+            Some(slots) => self.reduce_value_at_once(slots, value, op, root),
             None => self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root)),
         }
     }
@@ -218,8 +218,8 @@ impl Communicator {
     )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
-        if let Some(shelves) = self.shelves_for_values::<T>(Collective::Gather { part: size_of::<T>() }) {
-            return self.gather_values_at_once(shelves, value, root);
+        if let Some(slots) = self.slots_for_values::<T>(Collective::Gather { part: size_of::<T>() }) {
+            return self.gather_values_at_once(slots, value, root);
         }
         let own = self.parcel(Call::Gather, value);
         self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
@@ -254,8 +254,8 @@ impl Communicator {
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
         let (size, len) = (self.size(), size_of::<T>());
         let what = Collective::Allgather { total: size * len, longest: len };
-        if let Some(shelves) = self.shelves_for_values::<T>(what) {
-            return self.allgather_values_at_once(shelves, value);
+        if let Some(slots) = self.slots_for_values::<T>(what) {
+            return self.allgather_values_at_once(slots, value);
         }
         let own = self.parcel(Call::Allgather, value);
         self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {

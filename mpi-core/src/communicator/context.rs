@@ -131,17 +131,24 @@ impl Communicator {
         drop(self.process().enter(Call::CreateCommunicator, Target::NONE, self.context(), 0));
     }
 
-    /// All members of this communicator (of both groups), about to make another.
-    pub(super) fn creators(&self) -> Creators {
-        let peers = match self.remote_group() {
+    /// All members of this communicator, of both groups, in the same order at each of them.
+    pub(crate) fn all_peers(&self) -> Vec<u32> {
+        match self.remote_group() {
             None => self.group().peers().to_vec(),
+            Some(remote) if self.group().size() == 0 || remote.size() == 0 => {
+                self.group().peers().iter().chain(remote.peers().iter()).copied().collect()
+            }
             Some(remote) => all_members(self.group(), remote),
-        };
-        Creators::new(peers, self.context() + COLLECTIVE, self.next_collective())
+        }
+    }
+
+    /// All its members, about to make another.
+    pub(super) fn creators(&self) -> Creators {
+        Creators::new(self.all_peers(), self.context() + COLLECTIVE, self.next_collective())
     }
 
     /// A new context that these creators get to know, and with it `words` of the first one.
-    pub(super) fn agree(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
+    pub(super) fn agree_on_context(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
         let process = self.process();
         process.block_on(|| creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
     }

@@ -56,7 +56,7 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_dup_with_info")]
     pub fn dup_with_info(&self, info: &Info) -> Result<Communicator> {
         self.begin_creation();
-        let context = self.agree(&self.creators(), &mut [])?;
+        let context = self.agree_on_context(&self.creators(), &mut [])?;
         let duplicate = self.twin(context, info);
         self.attributes().copy_to(self, duplicate.attributes(), &duplicate)?;
         Ok(duplicate)
@@ -68,7 +68,7 @@ impl Communicator {
     /// As [`Communicator::dup`].
     #[doc(hidden)]
     pub fn private_twin(&self) -> Result<Communicator> {
-        let context = self.agree(&self.creators(), &mut [])?;
+        let context = self.agree_on_context(&self.creators(), &mut [])?;
         Ok(self.twin(context, &Info::new()))
     }
 
@@ -212,7 +212,7 @@ impl Communicator {
             self.members(group)?;
             return made;
         }
-        let context = self.agree(&self.creators(), &mut [])?;
+        let context = self.agree_on_context(&self.creators(), &mut [])?;
         let group = self.members(group)?;
         Ok(group.rank().map(|_| self.child(group, None, context, None)))
     }
@@ -245,7 +245,7 @@ impl Communicator {
             return Ok(None);
         }
         let creators = Creators::new(group.peers().to_vec(), self.context() + SOME_MEMBERS, tag as u32);
-        Ok(Some(self.child(group, None, self.agree(&creators, &mut [])?, None)))
+        Ok(Some(self.child(group, None, self.agree_on_context(&creators, &mut [])?, None)))
     }
 
     /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the
@@ -266,7 +266,7 @@ impl Communicator {
     /// The first `ranks` of this communicator with a topology; `None` for the others. Collective.
     pub(crate) fn with_topology(&self, ranks: usize, topology: Topology) -> Result<Option<Communicator>> {
         self.begin_creation();
-        let context = self.agree(&self.creators(), &mut [])?;
+        let context = self.agree_on_context(&self.creators(), &mut [])?;
         if self.rank() >= ranks {
             return Ok(None);
         }

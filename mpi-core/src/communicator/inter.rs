@@ -198,7 +198,7 @@ impl Communicator {
     fn agree_without_parent(&self, peers: Vec<u32>, text: &str) -> Result<u32> {
         let mut hasher = FxHasher::default();
         text.hash(&mut hasher);
-        self.agree(&Creators::new(peers, FROM_GROUPS, hasher.finish() as u32), &mut [])
+        self.agree_on_context(&Creators::new(peers, FROM_GROUPS, hasher.finish() as u32), &mut [])
     }
 
     /// The union of both groups of an intercommunicator (MPI_Intercomm_merge). Collective over both. The group that
@@ -231,7 +231,7 @@ impl Communicator {
             let told = process.block_on(|| team.send(told[..].into(), 0));
             told.map_err(self.failed(call))?;
         }
-        let context = self.agree(&creators, &mut second_goes_first)?;
+        let context = self.agree_on_context(&creators, &mut second_goes_first)?;
         let union = if second_goes_first[0] == 1 { second.union(first) } else { first.union(second) };
         Ok(self.child(union, None, context, None))
     }
@@ -256,7 +256,7 @@ impl Communicator {
             Ok(())
         });
         gathered.map_err(self.failed(call))?;
-        let context = self.agree(&creators, &mut table)?;
+        let context = self.agree_on_context(&creators, &mut table)?;
         let Some(colour) = colour else { return Ok(None) };
         let part = |group: &Group| {
             let mut members: Vec<(i32, u32)> = Vec::new();

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::{OnceNodes, OnceShelves, Shelves};
+use crate::collective::{OnceNodes, OnceSlots, Slots};
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -48,26 +48,40 @@ struct Shared {
     collectives: Cell<u32>,
     /// How many nonblocking ones.
     nonblocking_collectives: Cell<u64>,
+    /// How many agreements.
+    agreements: Cell<u32>,
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
     /// Whether it is an intercommunicator.
     inter: bool,
+    /// Whether short collectives go a short way, on which nobody takes notes.
+    has_short_way: bool,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
-    shelves: OnceShelves,
+    slots: OnceSlots,
     /// Those of nonblocking collectives.
-    shelves_for_later: OnceShelves,
+    nonblocking_slots: OnceSlots,
     nodes: OnceNodes,
     mark: Cell<usize>,
+    /// What is told of collectives on it that are parts of a call of another name.
+    told_as: Cell<Option<Call>>,
 }
 
 /// So many collectives in a row are told apart by their tags; far more than can be in flight.
 const COLLECTIVES: u32 = 1 << 30;
 /// Nonblocking collectives have tags from here on.
 const NONBLOCKING: u32 = COLLECTIVES;
+
+/// Agreements have tags from here on.
+pub(crate) const AGREEMENT: u32 = 1 << 31;
+
+/// Whether a message with that tag is of an agreement, which goes on whatever fails. Tags of programs are smaller.
+pub(crate) fn is_agreement(tag: Option<u32>) -> bool {
+    tag.is_some_and(|tag| tag >= AGREEMENT)
+}
 
 /// The tag of the nonblocking collective of that number.
 pub(crate) fn nonblocking_tag(number: u64) -> u32 {
@@ -80,9 +94,11 @@ impl Drop for Shared {
             let mut engine = self.process.engine();
             engine.forget_group(context);
             engine.forget_group(context + context::COLLECTIVE);
+            drop(engine);
+            self.process.forget_members(context);
         }
-        for shelves in [self.shelves.take(), self.shelves_for_later.take()].into_iter().flatten().flatten() {
-            shelves.retire(&self.process);
+        for slots in [self.slots.take(), self.nonblocking_slots.take()].into_iter().flatten().flatten() {
+            slots.retire(&self.process);
         }
         if let Some(nodes) = self.nodes.take().flatten() {
             nodes.retire(&self.process);
@@ -108,6 +124,7 @@ impl Communicator {
         let remote = remote.map(|remote| remote.numbered_by(process.numbers()));
         let rank = local.rank().expect("a process makes only communicators it belongs to");
         let inter = remote.is_some();
+        let notes_collectives = process.recorder().is_some_and(|recorder| !recorder.has_front_end());
         let partners = remote.unwrap_or_else(|| local.clone());
         let shared = Shared {
             is_joined: process.is_joined(),
@@ -116,17 +133,20 @@ impl Communicator {
             context: Cell::new(context::UNKNOWN),
             collectives: Cell::new(0),
             nonblocking_collectives: Cell::new(0),
+            agreements: Cell::new(0),
             partners,
             local,
             inter,
+            has_short_way: !inter && !notes_collectives,
             topology,
             attributes: Attributes::default(),
             name: RefCell::default(),
             hints: RefCell::default(),
-            shelves: OnceShelves::new(),
-            shelves_for_later: OnceShelves::new(),
+            slots: OnceSlots::new(),
+            nonblocking_slots: OnceSlots::new(),
             nodes: OnceNodes::new(),
             mark: Cell::new(0),
+            told_as: Cell::new(None),
         };
         shared.process.has_communicator();
         let communicator = Communicator { shared: Rc::new(shared) };
@@ -143,10 +163,12 @@ impl Communicator {
         let mut engine = process.engine();
         engine.register_group(context, partners.peers().clone());
         engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
+        drop(engine);
+        process.note_members(context, self.all_peers().into());
     }
 
     /// A new one of the same rank.
-    fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
+    pub(crate) fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
         let process = self.process();
         if !process.lanes().are_several() {
             return Communicator::build(process.clone(), local, remote, context, topology);
@@ -210,20 +232,28 @@ impl Communicator {
         self.shared.nonblocking_collectives.get() + 1
     }
 
-    /// The shelves of its ranks, if it has one group and they are known already, and have room for that collective.
+    /// The tag of the agreement that begins now: the same on all ranks, since all begin them in the same order.
+    pub(crate) fn next_agreement(&self) -> u32 {
+        let number = self.shared.agreements.get();
+        self.shared.agreements.set((number + 1) % AGREEMENT);
+        AGREEMENT | number
+    }
+
+    /// The slots of its ranks, if it has one group and they are known already, and have room for that collective.
     #[inline]
-    pub(crate) fn shelves_for(&self, what: Collective) -> Option<&Shelves> {
-        self.shelves()?.get()?.as_ref().filter(|shelves| shelves.limits().have_room_for(what))
+    pub(crate) fn slots_for(&self, what: Collective) -> Option<&Slots> {
+        let slots = self.shared.has_short_way.then_some(&self.shared.slots)?;
+        slots.get()?.as_ref().filter(|slots| slots.limits().have_room_for(what))
     }
 
-    /// The shelves of its ranks, if it has one group.
-    pub(crate) fn shelves(&self) -> Option<&OnceShelves> {
-        (!self.is_inter()).then_some(&self.shared.shelves)
+    /// The slots of its ranks, if it has one group.
+    pub(crate) fn slots(&self) -> Option<&OnceSlots> {
+        (!self.is_inter()).then_some(&self.shared.slots)
     }
 
-    /// The shelves of its ranks for nonblocking collectives, if it has one group.
-    pub(crate) fn shelves_for_later(&self) -> Option<&OnceShelves> {
-        (!self.is_inter()).then_some(&self.shared.shelves_for_later)
+    /// The slots of its ranks for nonblocking collectives, if it has one group.
+    pub(crate) fn nonblocking_slots(&self) -> Option<&OnceSlots> {
+        (!self.is_inter()).then_some(&self.shared.nonblocking_slots)
     }
 
     /// The nodes of its ranks, if it has one group.
@@ -341,6 +371,19 @@ impl Communicator {
     /// Sets the word of [`Communicator::mark`].
     pub fn set_mark(&self, mark: usize) {
         self.shared.mark.set(mark);
+    }
+
+    /// Does something that is a part of `call`: its collectives here are told as that.
+    pub(crate) fn as_part_of<R>(&self, call: Call, part: impl FnOnce(&Self) -> R) -> R {
+        let before = self.shared.told_as.replace(Some(call));
+        let result = part(self);
+        self.shared.told_as.set(before);
+        result
+    }
+
+    /// What is told of a collective of that name.
+    pub(crate) fn told_as(&self, call: Call) -> Call {
+        self.shared.told_as.get().unwrap_or(call)
     }
 
     /// Deletes its attributes and lets go of it (MPI_Comm_free). Operations in flight keep what they need of it.

@@ -19,6 +19,7 @@ mod pack;
 mod runs;
 mod shape;
 mod signature;
+mod sizes;
 #[cfg(test)]
 mod tests;
 

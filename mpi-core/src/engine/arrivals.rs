@@ -1,6 +1,6 @@
 //! What arrives: cells of the message queues and of the queues for requests, dealt with one by one.
 
-use rwmpi_protocol::Envelope;
+use rwmpi_protocol::{Envelope, Pattern};
 use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
 use super::operation::{ReceiveOperation, Stage};
@@ -88,6 +88,7 @@ impl<F: Fabric> Engine<F> {
         self.message_begins(source, next_request)?;
         match self.match_at_once(envelope) {
             Some(id) => {
+                self.tell_late_sender(envelope, arrival.len as u64);
                 let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
                 let mut read = |into: WriteSpan<'_>| {
                     self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
@@ -131,7 +132,7 @@ impl<F: Fabric> Engine<F> {
             return self.offered(envelope, total, answer);
         }
         let answer = (answer != wire::NO_ANSWER).then_some(answer);
-        let target = match self.match_arrival(envelope) {
+        let target = match self.match_arrival(envelope, total) {
             Some(id) => {
                 if let Some(answer) = answer {
                     self.answer(source, Answer::Matched(answer))?;
@@ -157,7 +158,7 @@ impl<F: Fabric> Engine<F> {
 
     /// A message whose data wait at the sender until they are asked for.
     fn offered(&mut self, envelope: &Envelope, len: u64, answer: u32) -> Result<(), Failure> {
-        match self.match_arrival(envelope) {
+        match self.match_arrival(envelope, len) {
             Some(id) => self.pull(id, envelope.source, envelope.tag, len, answer),
             None => {
                 self.account(envelope.source, 0)?;
@@ -217,7 +218,7 @@ impl<F: Fabric> Engine<F> {
         let body: [u8; size_of::<wire::Announce>()] = self.body(source, Queue::Messages, arrival)?;
         let wire::Announce { address, answer, .. } = bytemuck::cast(body);
         let address = wire::address(address);
-        match self.match_arrival(envelope) {
+        match self.match_arrival(envelope, address.len) {
             Some(id) => self.fetch(id, source, envelope.tag, &address, answer),
             None => {
                 self.account(source, 0)?;
@@ -267,6 +268,8 @@ impl<F: Fabric> Engine<F> {
         let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
         // A receive that met an announced message left the posted ones then.
         if !receive.matched {
+            let Pattern { context, .. } = receive.pattern;
+            self.tell_late_sender(&Envelope { context, source, tag }, len);
             self.receiver.written(id, source);
             self.note_hit(source, len);
         }
@@ -303,6 +306,10 @@ impl<F: Fabric> Engine<F> {
                     if state.answers.is_empty() {
                         self.backlog -= 1;
                     }
+                }
+                Err(PushError::Full) if self.is_dead(peer) => {
+                    self.peers[peer as usize].answers.clear();
+                    self.backlog -= 1;
                 }
                 Err(PushError::Full) => {
                     self.fabric.miss_room();
@@ -381,6 +388,7 @@ impl<F: Fabric> Engine<F> {
                 self.matched_early(id);
                 Ok(())
             }
+            None if self.deaths.goes_on => self.answered(id).map_or(Ok(()), |id| self.matched(peer, id)),
             _ => Err(fault(peer, "an answer to a message that was not sent")),
         }
     }

@@ -11,6 +11,7 @@ use super::operation::{ReceiveOperation, Received};
 use super::pieces::Room;
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outcome, Unexpected, wire};
 use crate::Mark;
+use crate::event::EventKind;
 use crate::select::message;
 
 impl<F: Fabric> Engine<F> {
@@ -63,6 +64,7 @@ impl<F: Fabric> Engine<F> {
         ReadSpan::from(&data[..taken]).copy_to(buffer);
         self.receiver.take(message);
         let Unexpected { source, tag, mark, len, body } = self.take_unexpected(key);
+        self.tell(EventKind::LateReceiver, source, pattern.context, tag, len);
         if let Body::Stored { data, .. } = body {
             data.clear(&mut self.spare);
         }
@@ -94,8 +96,7 @@ impl<F: Fabric> Engine<F> {
         room: impl FnOnce(usize) -> Option<WriteSpan<'static>>,
         looks: u32,
     ) -> Result<Option<Outcome>, Failure> {
-        self.check_alive()?;
-        if !self.may_take(source) {
+        if self.is_observed()? || !self.may_take(source) {
             return Ok(None);
         }
         for look in 0..looks {
@@ -191,8 +192,11 @@ impl<F: Fabric> Engine<F> {
         pattern: &Pattern,
         span: WriteSpan<'static>,
     ) -> Result<Option<Outcome>, Failure> {
-        self.check_alive()?;
-        if self.rule == Rule::Sr || self.receiver.has_unexpected() || !self.comes_by_fifo(source, span.len() as u64) {
+        if self.is_observed()?
+            || self.rule == Rule::Sr
+            || self.receiver.has_unexpected()
+            || !self.comes_by_fifo(source, span.len() as u64)
+        {
             return Ok(None);
         }
         if !self.receiver.is_idle() {

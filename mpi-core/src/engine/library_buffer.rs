@@ -130,6 +130,19 @@ impl<F: Fabric> Engine<F> {
         send.owned = Some(Box::new(copy));
     }
 
+    /// Copies what a send reads, unless it is a copy already, whether or not there is room for it.
+    pub(super) fn copy_whole(&mut self, id: OperationId) {
+        let Operation::Send(send) = &mut self.operations[id] else { return };
+        if send.owned.is_some() {
+            return;
+        }
+        let len = send.data.len();
+        let room = OwnedData { bytes: vec![0; len], len, counted: None };
+        let copy = room.filled(|place| send.data.part(0, len).copy_to(place));
+        send.data = Source::Span(copy.span());
+        send.owned = Some(Box::new(copy));
+    }
+
     /// The same for a send that has not begun to leave, if it may be copied.
     pub(super) fn copy_queued(&mut self, id: OperationId) {
         let Operation::Send(send) = &self.operations[id] else { return };

@@ -11,8 +11,10 @@
 
 mod arrivals;
 mod barrier;
+mod deaths;
 mod directly;
 mod library_buffer;
+mod observe;
 mod operation;
 mod operations;
 mod pieces;
@@ -41,11 +43,13 @@ use rwmpi_protocol::{Counters, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
+use crate::event::Observer;
 use crate::select::message::small_end;
 use crate::tuning::Tuning;
 use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
+use deaths::Deaths;
 use library_buffer::LibraryBuffer;
 pub(crate) use library_buffer::USUAL_SIZE;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
@@ -83,6 +87,8 @@ enum Outgoing {
         payload: [u8; 16],
         len: usize,
     },
+    /// The peer has died: nothing behind this leaves.
+    ToNobody,
 }
 
 /// A message that has begun to arrive from a peer and whose data still come.
@@ -166,6 +172,12 @@ pub(crate) struct Engine<F: Fabric> {
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
     poison: Option<Failure>,
+    /// What is left of peers that have died.
+    deaths: Deaths,
+    /// Who is told about events.
+    observer: Option<Observer>,
+    /// Whether it has failed or is observed: then short cuts are closed.
+    is_disturbed: bool,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -217,6 +229,9 @@ impl<F: Fabric> Engine<F> {
             copies_all: false,
             traffic: Traffic::default(),
             poison: None,
+            deaths: Deaths::default(),
+            observer: None,
+            is_disturbed: false,
             fabric,
         }
     }

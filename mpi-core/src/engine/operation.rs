@@ -8,7 +8,9 @@ use rwmpi_transport::{PeerFault, PushError, RemoteAddress, RemoteError};
 use super::library_buffer::OwnedData;
 use super::pieces::{Sink, Source};
 use super::transfer::Transfer;
+use super::wire;
 use crate::Mark;
+use crate::select::MessageWay;
 
 /// Names an operation in flight.
 pub(crate) type OperationId = u32;
@@ -87,6 +89,12 @@ pub(crate) enum Failure {
     Aborted,
     /// What is waited for only that peer could do, which has left the job, or is about to.
     Departed { peer: u32, finalizes: bool },
+    /// That peer has died, and the job goes on.
+    Died { peer: u32 },
+    /// That peer has died, who might have sent what is waited for, and the program has not said that it knows.
+    Unacknowledged { peer: u32 },
+    /// The communicator was revoked.
+    Revoked,
 }
 
 impl Failure {
@@ -98,6 +106,11 @@ impl Failure {
             }
             _ => None,
         }
+    }
+
+    /// Whether it concerns a peer, or a communicator, and nothing else of the engine.
+    pub(crate) fn is_survived(&self) -> bool {
+        matches!(self, Failure::Died { .. } | Failure::Unacknowledged { .. } | Failure::Revoked)
     }
 
     /// Whether a peer cannot be reached any more, or has given up.
@@ -227,5 +240,24 @@ impl ReceiveOperation {
             return Err(Failure::Truncated { source, tag, bytes, capacity });
         }
         Ok(Completion { source, tag, bytes, mark: Mark::NONE })
+    }
+}
+
+/// What the first cell of a message carries.
+pub(super) enum First {
+    Whole,
+    Begin(wire::Begin),
+    Announce(wire::Announce),
+}
+
+impl First {
+    /// What that makes of the message.
+    pub(super) fn way(&self) -> MessageWay {
+        match self {
+            First::Whole => MessageWay::Eager,
+            First::Begin(wire::Begin { waits: 1, .. }) => MessageWay::RendezvousWrite,
+            First::Begin(_) => MessageWay::Pipeline,
+            First::Announce(_) => MessageWay::RendezvousRead,
+        }
     }
 }

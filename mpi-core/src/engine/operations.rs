@@ -129,6 +129,14 @@ impl Operations {
         })
     }
 
+    /// All of them, with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (OperationId, &Operation)> {
+        (0..).zip(&self.places).filter_map(|(id, place)| match place {
+            Place::Taken(operation) => Some((id, operation)),
+            Place::Free { .. } => None,
+        })
+    }
+
     /// Takes all out.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Operation> {
         self.free = NOWHERE;

@@ -30,9 +30,9 @@ impl<F: Fabric> Engine<F> {
     /// The transport has failed; gives the failure to report.
     #[cold]
     pub(crate) fn poisoned(&mut self, failure: Failure) -> Failure {
-        // Keeps small sends out of their short cut.
-        self.small_end = 0;
-        *self.poison.get_or_insert(failure)
+        let first = *self.poison.get_or_insert(failure);
+        self.settle_short_cuts();
+        first
     }
 
     /// An operation's buffer is about to go back to the program although the operation has not completed.

@@ -1,17 +1,25 @@
 //! Probing: looking at a message before receiving it, and taking it out of matching (MPI-5.0 section 3.8).
 
-use rwmpi_protocol::Pattern;
+use rwmpi_protocol::{Envelope, Pattern};
 use rwmpi_transport::Fabric;
 
 use super::operation::ReceiveOperation;
 use super::pieces::Sink;
-use super::{Completion, Engine, Failure, Operation, OperationId, Unexpected};
+use super::{Body, Completion, Engine, Failure, Operation, OperationId, Unexpected};
 use crate::Mark;
+use crate::communicator::is_agreement;
 
 /// A message that a matched probe has taken: only its holder can receive it.
 #[derive(Debug)]
 pub(crate) struct MatchedMessage {
     key: usize,
+}
+
+impl MatchedMessage {
+    /// A number that no other message has at this time.
+    pub(crate) fn number(&self) -> usize {
+        self.key
+    }
 }
 
 impl<F: Fabric> Engine<F> {
@@ -26,6 +34,35 @@ impl<F: Fabric> Engine<F> {
         let key = self.key_of(message).ok()?;
         self.receiver.take(message);
         Some((MatchedMessage { key }, completion))
+    }
+
+    /// Takes the message that a receive with that pattern would get now, with its data, if these are here.
+    pub(crate) fn take_stored(&mut self, pattern: &Pattern) -> Option<(Completion, Vec<u8>)> {
+        let (message, completion) = self.peek(pattern)?;
+        let key = self.key_of(message).ok()?;
+        let is_here = |body: &Body| matches!(body, Body::Stored { data, answer: None } if data.data().len() as u64 == completion.bytes);
+        if !is_here(&self.unexpected[key].body) {
+            return None;
+        }
+        self.receiver.take(message);
+        let Body::Stored { data, .. } = self.take_unexpected(key).body else { return None };
+        let bytes = data.data().to_vec();
+        data.clear(&mut self.spare);
+        Some((completion, bytes))
+    }
+
+    /// Forgets what has come for earlier agreements in that context than the one with that tag.
+    pub(crate) fn drop_agreements(&mut self, context: u32, tag: u32) {
+        let is_late = |envelope: &Envelope| {
+            envelope.context == context && is_agreement(Some(envelope.tag)) && envelope.tag != tag
+        };
+        for (_, envelope) in self.receiver.all_unexpected() {
+            // A later one has tags that are ahead, as they come round.
+            if is_late(&envelope) && (tag.wrapping_sub(envelope.tag) << 1).cast_signed() > 0 {
+                let pattern = Pattern { context, source: Some(envelope.source), tag: Some(envelope.tag) };
+                let _ = self.take_stored(&pattern);
+            }
+        }
     }
 
     /// Starts receiving a message that was taken.

@@ -76,6 +76,16 @@ impl<F: Fabric> Engine<F> {
         Ok(dealt_with > 0)
     }
 
+    /// What finds no room for that peer waits, and nothing overtakes it.
+    pub(super) fn queue(&mut self, peer: u32, outgoing: Outgoing) {
+        let state = &mut self.peers[peer as usize];
+        if state.queued.is_empty() {
+            self.backlog += 1;
+        }
+        state.queued.push_back(outgoing);
+        self.fabric.miss_room();
+    }
+
     fn flush(&mut self) -> Result<bool, Failure> {
         let mut any = false;
         for peer in 0..self.peers.len() as u32 {
@@ -109,6 +119,7 @@ impl<F: Fabric> Engine<F> {
                     let (header, payload, len) = (*header, *payload, *len);
                     self.try_push(peer, Enqueue::Retry, header, payload[..len].into())?
                 }
+                Outgoing::ToNobody => false,
             };
             if !gone {
                 break;

@@ -62,11 +62,12 @@ impl<F: Fabric> Engine<F> {
         }
         self.heard = Mark::heard(arrival.header[0]);
         self.receiver.next_request(source, extra);
-        let Some(id) = self.match_arrival(&Envelope { context, source, tag }) else { return false };
+        let len = arrival.len as u64;
+        let Some(id) = self.match_arrival(&Envelope { context, source, tag }, len) else { return false };
         if let Operation::Receive(receive) = &mut self.operations[id] {
-            receive.buffer.expect(arrival.len as u64);
+            receive.buffer.expect(len);
         }
-        let key = self.make_room(id, source, tag, arrival.len as u64, arrival.len);
+        let key = self.make_room(id, source, tag, len, arrival.len);
         let address = self.pull_address(key);
         let [low, high] = [address.space as u32, (address.space >> 32) as u32];
         self.fabric.divert(source as usize, &address, [wire::DIVERTED, key, low, high]);

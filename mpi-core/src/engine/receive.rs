@@ -10,6 +10,7 @@ use super::slots::{claimed, open};
 use super::transfer::{Transfer, claim_word};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, Stream, Target, Unexpected, wire};
 use crate::Mark;
+use crate::event::EventKind;
 use crate::select::{MessageWay, message};
 
 impl<F: Fabric> Engine<F> {
@@ -39,7 +40,9 @@ impl<F: Fabric> Engine<F> {
         span: Option<WriteSpan<'static>>,
         buffer: impl FnOnce() -> Sink,
     ) -> Result<OperationId, Failure> {
-        self.check_alive()?;
+        if self.is_observed()? {
+            self.look_before_posting()?;
+        }
         let worth = match span {
             Some(span) if self.advertises(span.len()) => {
                 self.prepare_to_post(pattern, span).map_err(|failure| self.poisoned(failure))?
@@ -187,10 +190,12 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// The receive that a message from the FIFO completes; it is no longer posted, and nobody else can complete it.
-    pub(super) fn match_arrival(&mut self, envelope: &Envelope) -> Option<OperationId> {
+    /// The receive that a message of `len` bytes from the FIFO completes; it is no longer posted, and nobody else can
+    /// complete it.
+    pub(super) fn match_arrival(&mut self, envelope: &Envelope, len: u64) -> Option<OperationId> {
         let id = self.match_at_once(envelope)?;
         self.posted_receive(id).matched = true;
+        self.tell_late_sender(envelope, len);
         Some(id)
     }
 
@@ -257,6 +262,9 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn meet(&mut self, id: OperationId, key: usize) -> Result<(), Failure> {
         let Unexpected { source, tag, mark, len, body } = self.take_unexpected(key);
         self.hear(id, mark);
+        if let Operation::Receive(receive) = &self.operations[id] {
+            self.tell(EventKind::LateReceiver, source, receive.pattern.context, tag, len);
+        }
         match body {
             Body::Stored { data, answer } => {
                 if let Some(answer) = answer {
@@ -279,6 +287,7 @@ impl<F: Fabric> Engine<F> {
                 }
                 self.finish(send, Ok(Completion::SENT));
             }
+            Body::Lost => self.finish(id, Err(Failure::Died { peer: source })),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
 use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
-use super::operation::{Left, Notice, SendOperation, Stage, Writing};
+use super::operation::{First, Left, Notice, SendOperation, Stage, Writing};
 use super::pieces::{Scattered, Source};
 use super::slots::{claimed, open};
 use super::transfer::{Transfer, claim_word};
@@ -130,6 +130,10 @@ impl<F: Fabric> Engine<F> {
                 return Ok(Some(id));
             }
         }
+        if self.is_dead(peer) {
+            self.operations.remove(id);
+            return Err(Failure::Died { peer });
+        }
         self.queue(peer, Outgoing::Message(id));
         self.copy_queued(id);
         Ok(Some(id))
@@ -198,7 +202,7 @@ impl<F: Fabric> Engine<F> {
         let wants_copy = enqueue == Enqueue::Next && self.wants_copy(id, peer, mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
             match self.choose(peer, envelope, data.len() as u64, wants_copy)? {
-                Choice::Write(request) => return self.write(id, peer, &request, data),
+                Choice::Write(request) => return self.write(id, peer, envelope, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
         }
@@ -225,6 +229,7 @@ impl<F: Fabric> Engine<F> {
             return Ok(Progress::Blocked(Stage::Queued { fifo }));
         }
         self.peers[peer as usize].sender.on_fifo(envelope, position, fifo);
+        self.tell_way(payload.way(), peer, envelope, data.len() as u64);
         match payload {
             First::Whole => Ok(Progress::Done),
             First::Begin(wire::Begin { waits: 1, .. }) => Ok(Progress::Waiting),
@@ -239,7 +244,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The first cell of a message that goes through the FIFO.
     fn first_cell(
-        &self,
+        &mut self,
         id: OperationId,
         peer: u32,
         envelope: &Envelope,
@@ -269,7 +274,7 @@ impl<F: Fabric> Engine<F> {
                 (header(wire::BEGIN), First::Begin(wire::Begin { total: len, answer: id, waits: 1 }))
             }
             _ => {
-                let answer = if is_synchronous { id } else { wire::NO_ANSWER };
+                let answer = if is_synchronous { self.answer_number(id) } else { wire::NO_ANSWER };
                 (header(wire::BEGIN), First::Begin(wire::Begin { total: len, answer, waits: 0 }))
             }
         }
@@ -410,6 +415,7 @@ impl<F: Fabric> Engine<F> {
         &mut self,
         id: OperationId,
         peer: u32,
+        envelope: &Envelope,
         request: &RequestForSend,
         data: &mut Source,
     ) -> Result<Progress, Failure> {
@@ -424,7 +430,9 @@ impl<F: Fabric> Engine<F> {
             && let Some(data) = data.span()
             && self.invite(id, peer, &transfer, data)?
         {
-            if way == MessageWay::Left || (!self.fabric.is_crowded() && self.policy.leaves(peer, len)) {
+            let is_left = way == MessageWay::Left || (!self.fabric.is_crowded() && self.policy.leaves(peer, len));
+            self.tell_way(if is_left { MessageWay::Left } else { MessageWay::Both }, peer, envelope, len);
+            if is_left {
                 return Ok(Progress::Left(Left { transfer, target }));
             }
             if !self.write_chunks(&transfer, &target, data)? {
@@ -433,6 +441,7 @@ impl<F: Fabric> Engine<F> {
             self.notify_written(&transfer, id, Some(id))?;
             return Ok(Progress::Done);
         }
+        self.tell_way(MessageWay::Write, peer, envelope, len);
         let writing = Writing { target, written: 0, len: data.len(), notice: Notice::Request(transfer) };
         self.go_on_writing(id, peer, writing, data)
     }
@@ -559,20 +568,11 @@ impl<F: Fabric> Engine<F> {
         Ok(())
     }
 
-    pub(super) fn queue(&mut self, peer: u32, outgoing: Outgoing) {
-        let state = &mut self.peers[peer as usize];
-        if state.queued.is_empty() {
-            self.backlog += 1;
-        }
-        state.queued.push_back(outgoing);
-        self.fabric.miss_room();
-    }
-
     /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.
     fn send_to_self(&mut self, mut send: SendOperation) -> Result<Option<OperationId>, Failure> {
         let envelope = Envelope { context: send.context, source: self.me(), tag: send.tag };
         self.heard = send.mark;
-        if let Some(receive) = self.match_arrival(&envelope) {
+        if let Some(receive) = self.match_arrival(&envelope, send.data.len() as u64) {
             self.count_single_copy(send.data.len() as u64);
             if self.rule != Rule::Nsr {
                 // Its receive came first, and is written to: what a request from oneself would bring about.
@@ -590,11 +590,4 @@ impl<F: Fabric> Engine<F> {
         }
         Ok(Some(id))
     }
-}
-
-/// What the first cell of a message carries.
-enum First {
-    Whole,
-    Begin(wire::Begin),
-    Announce(wire::Announce),
 }

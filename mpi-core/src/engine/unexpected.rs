@@ -9,6 +9,7 @@ use super::spare::Kept;
 use super::{Engine, Failure, OperationId};
 use crate::Mark;
 use crate::communicator::is_collective;
+use crate::event::EventKind;
 
 /// Unexpected messages may hold this many bytes at a rank before the library gives up.
 const LIMIT: u64 = 4 << 30;
@@ -35,6 +36,8 @@ pub(super) enum Body {
     Waiting { answer: u32 },
     /// A send of this rank to itself.
     Local(OperationId),
+    /// Nothing: whoever has sent it has died in the middle of it, or has given it up.
+    Lost,
 }
 
 impl Unexpected {
@@ -79,7 +82,8 @@ impl<F: Fabric> Engine<F> {
     /// A message that has been accounted for joins the unexpected ones; returns the key of its body.
     pub(super) fn store(&mut self, envelope: Envelope, len: u64, body: Body) -> usize {
         let message: MessageId = self.receiver.store(envelope);
-        let Envelope { source, tag, .. } = envelope;
+        let Envelope { source, tag, context } = envelope;
+        self.tell(EventKind::Unexpected, source, context, tag, len);
         let key = self.unexpected.insert(Unexpected { source, tag, mark: self.heard, len, body });
         if self.bodies.len() <= message as usize {
             self.bodies.resize(message as usize + 1, usize::MAX);

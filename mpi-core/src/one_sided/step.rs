@@ -1,5 +1,6 @@
 //! The steps that all ranks of a window take together, and how they find out that they do not.
 
+use crate::activity::Call;
 use crate::{Communicator, Result};
 
 /// What a rank has come to.
@@ -46,6 +47,15 @@ impl Step {
             Step::Freed => 7,
         }
     }
+
+    /// The call that the user has made.
+    fn call(self) -> Call {
+        match self {
+            Step::Made { .. } => Call::CreateWindow,
+            Step::Freed => Call::FreeWindow,
+            _ => Call::Fence,
+        }
+    }
 }
 
 fn words(step: u64) -> String {
@@ -69,7 +79,7 @@ pub(super) fn meet(communicator: &Communicator, step: Step) -> Result<Meeting> {
     let word = step.word();
     // The least, and the complement of the largest.
     let mut ends = [word, !word];
-    communicator.allreduce_in_place(&mut ends, |a, b| *a.min(b))?;
+    communicator.as_part_of(step.call(), |all| all.allreduce_in_place(&mut ends, |a, b| *a.min(b)))?;
     Ok(meeting(ends))
 }
 

@@ -46,7 +46,7 @@ impl Process {
         let made = || Rc::new(Company { first: Rc::downgrade(&first), joined: RefCell::default() });
         let company = first.company.get_or_init(made);
         let place = (Rc::default(), 0);
-        let process = Rc::new(Process::new(JobFabric::Node(fabric), self.protocol, self.tuning(), place));
+        let process = Rc::new(Process::new(JobFabric::Node(fabric), self.protocol, self.tuning(), place, None));
         let _ = process.company.set(company.clone());
         let _ = process.numbers.set(numbers);
         if let Some(turn) = first.turn.get() {

@@ -45,16 +45,21 @@ impl Process {
 
     /// Waits for all buffered sends.
     pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
-        self.detached.take().into_iter().try_for_each(|id| self.wait(id).map(drop))
+        let wait = |id| match self.wait(id) {
+            // Nobody asks any more for what was sent to the dead.
+            Err(failure) if failure.is_survived() => Ok(()),
+            waited => waited.map(drop),
+        };
+        self.detached.take().into_iter().try_for_each(wait)
     }
 
-    /// Keeps a shelf until nobody looks at it any more.
-    pub(crate) fn retire(&self, shelf: Retired) {
-        self.retired.borrow_mut().push(shelf);
+    /// Keeps a slot until nobody looks at it any more.
+    pub(crate) fn retire(&self, theirs: Retired) {
+        self.retired.borrow_mut().push(theirs);
     }
 
-    /// Gives back the memory of shelves at which nobody looks any more.
+    /// Gives back the memory of slots at which nobody looks any more.
     pub(crate) fn reuse_retired(&self) {
-        self.retired.borrow_mut().retain(|shelf| shelf.is_in_use(self));
+        self.retired.borrow_mut().retain(|theirs| theirs.is_in_use(self));
     }
 }

@@ -1,10 +1,10 @@
 //! The loops of the predefined operations, one for each operation and kind of number, plain enough to be vectorised.
 //!
 //! Elements are read and written as bytes: nothing here depends on their alignment.
+#![allow(unsafe_code)]
 
 use std::ops::{BitAnd, BitOr, BitXor};
 
-use multiversion::multiversion;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Half, Quad};
 use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
@@ -208,8 +208,23 @@ struct Operands<'a> {
 }
 
 /// Wider registers make long reductions shorter by an eighth; they do the same to each element.
-#[multiversion(targets("x86_64+avx2"))]
-fn combine<'a>(operation: Predefined, number: Number, operands: Operands<'a>) {
+fn combine(operation: Predefined, number: Number, operands: Operands<'_>) {
+    if std::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        unsafe { combine_by_avx2(operation, number, operands) }
+    } else {
+        combine_by(operation, number, operands);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn combine_by_avx2(operation: Predefined, number: Number, operands: Operands<'_>) {
+    combine_by(operation, number, operands);
+}
+
+/// Compiled once more into each function that calls it, for the processors that the function is for.
+#[inline(always)]
+fn combine_by(operation: Predefined, number: Number, operands: Operands<'_>) {
     match number {
         Number::Nothing => {}
         Number::Int8 => integer::<i8, 1>(operation, operands),

@@ -58,7 +58,7 @@ pub(crate) enum Collective {
 impl Collective {
     /// The most that a rank puts into its slot for it.
     #[inline]
-    pub(crate) fn put_up(self) -> usize {
+    pub(crate) fn posted(self) -> usize {
         match self {
             Collective::Barrier => 0,
             Collective::Broadcast { len }
@@ -75,11 +75,11 @@ impl Collective {
 
     /// The length that ranks tell each other whose data have no room in slots.
     #[inline]
-    pub(crate) fn told(self) -> usize {
+    pub(crate) fn announced(self) -> usize {
         match self {
             Collective::Allgather { total, .. } => total,
             Collective::Alltoall { part, ranks } => part.saturating_mul(ranks),
-            other => other.put_up(),
+            other => other.posted(),
         }
     }
 }

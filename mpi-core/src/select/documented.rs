@@ -13,7 +13,7 @@ const TUNING: Tuning = Tuning::DEFAULT;
 const LONGEST: usize = 300 << 10;
 /// What the cells of a ring carry at most.
 const CELL: u64 = 8 << 10;
-/// What one of many ranks puts up is shorter than this.
+/// What one of many ranks posts is shorter than this.
 const SHORT: usize = (2 << 10) + 1;
 
 fn length(bytes: usize) -> String {

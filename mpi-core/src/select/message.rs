@@ -9,7 +9,7 @@ use crate::tuning::{ALWAYS_PUSHED, Tuning};
 
 /// How a message gets to its receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MessageWay {
+pub enum MessageWay {
     /// Through the FIFO, in one cell or with one payload.
     Eager,
     /// Through the FIFO, in several.
@@ -24,6 +24,24 @@ pub(crate) enum MessageWay {
     Both,
     /// Its receiver has asked for it, and had better read it; its sender writes it if that is long in coming.
     Left,
+}
+
+impl MessageWay {
+    /// All of them, by the names that they have in documents; the number of one is its place.
+    pub const NAMED: [(MessageWay, &'static str); 7] = [
+        (MessageWay::Eager, "Eager"),
+        (MessageWay::Pipeline, "Pipeline"),
+        (MessageWay::RendezvousRead, "RendezvousRead"),
+        (MessageWay::RendezvousWrite, "RendezvousWrite"),
+        (MessageWay::Write, "Write"),
+        (MessageWay::Both, "Both"),
+        (MessageWay::Left, "Left"),
+    ];
+
+    /// Its place among [`MessageWay::NAMED`].
+    pub fn number(self) -> usize {
+        self as usize
+    }
 }
 
 /// What is known of a message that finds no request.

@@ -19,5 +19,5 @@ pub(crate) mod slots;
 pub(crate) mod window;
 
 pub(crate) use collective::{Collective, CollectiveWay, Messages};
-pub(crate) use message::MessageWay;
+pub use message::MessageWay;
 pub(crate) use slots::SlotLimits;

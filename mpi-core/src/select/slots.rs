@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// Whatever the table says, no rank puts up more than its slot has room for.
+    /// Whatever the table says, no rank posts more than its slot has room for.
     #[test]
     fn no_table_puts_more_into_a_slot_than_has_room() {
         let mut largest = Tuning::DEFAULT;

@@ -139,6 +139,11 @@ impl Elements {
         &self.datatype
     }
 
+    /// Where they begin, by their datatype's count: for functions of the program, which know what may be done there.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
     /// The address of their first byte of data, if they have any.
     pub fn first_byte(&self) -> Option<usize> {
         let has_data = self.count > 0 && self.datatype.size() > 0;

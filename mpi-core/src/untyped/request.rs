@@ -527,7 +527,7 @@ impl Request {
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
             let waited = self.wait_by(endpoint);
-            waited.inspect_err(|_| self.give_up())?;
+            waited.inspect_err(|error| self.give_up_after(error))?;
         }
         self.finish()
     }
@@ -545,7 +545,7 @@ impl Request {
 
     /// The transport has failed and the buffer goes back to the program: makes sure that no peer touches it any more.
     #[cold]
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         let process = self.communicator.process();
         match &mut self.state {
             // Waiting on after a failure gives up, or ends the job.

@@ -1,9 +1,9 @@
 //! Waiting for several requests, of which some may be such as nobody can complete any more.
 
 use super::{Endpoint, Request, SimpleRequest};
-use crate::Result;
 use crate::activity::Call;
 use crate::departure::Several;
+use crate::error::{Error, ErrorClass, Result};
 use crate::waiting::Awaited;
 
 impl Endpoint {
@@ -32,6 +32,26 @@ impl Endpoint {
 }
 
 impl Request {
+    /// As [`Endpoint::found_nothing`], of a test for this request.
+    ///
+    /// # Errors
+    /// As there; or if a rank has died that might complete it, and the program has not acknowledged that.
+    pub fn found_nothing(&self, endpoint: &Endpoint) -> Result<()> {
+        if self.communicator().is_joined() || !endpoint.process.keeps_going() {
+            return endpoint.found_nothing();
+        }
+        let communicator = self.communicator();
+        communicator.process().found_nothing(self.awaited()).map_err(communicator.failed(Call::Receive))
+    }
+
+    /// A wait for it has failed. A receive that somebody may still send to goes on.
+    #[cold]
+    pub(super) fn give_up_after(&mut self, error: &Error) {
+        if error.class() != ErrorClass::ProcessDiedPending {
+            self.give_up();
+        }
+    }
+
     /// Waits until it is done: in the engine of its communicator, where its number means something.
     #[inline]
     pub(super) fn wait_by(&self, endpoint: &Endpoint) -> Result<()> {

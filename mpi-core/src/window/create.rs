@@ -268,6 +268,10 @@ impl Communicator {
         arrange: impl FnMut(&mut [Told], usize) -> Result<()>,
     ) -> Result<Window> {
         self.check_intra()?;
+        if self.process().keeps_going() {
+            let what = "windows are not supported yet where the job goes on when ranks die (--keep-going)".to_owned();
+            return Err(Error::argument(ErrorClass::UnsupportedOperation, self, Call::CreateWindow, what));
+        }
         self.begin(Call::CreateWindow, 0);
         self.make_window_in(self.private_twin()?, brought, info, arrange)
     }

@@ -26,7 +26,7 @@ impl Window {
         self.shared.epochs.borrow().check_fence().map_err(|misuse| self.misuse(misuse))?;
         let settled = self.settle_all();
         self.order();
-        self.shared.communicator.barrier()?;
+        self.shared.communicator.as_part_of(Call::Fence, |all| all.barrier())?;
         self.shared.epochs.borrow_mut().fenced(is_followed);
         settled
     }

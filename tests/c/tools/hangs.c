@@ -1,5 +1,6 @@
 /* Hangs in the way that the first argument names. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,25 @@ static void tags(void)
 static void cycle(void)
 {
     MPI_Recv(ten, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void *sleep_for_ever(void *unused)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    for (;;)
+        pthread_cond_wait(&work, &mutex);
+    return unused;
+}
+
+/* Beside threads that have nothing to do, as those of OpenBLAS. */
+static void pool(void)
+{
+    pthread_t other;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&other, NULL, sleep_for_ever, NULL);
+    cycle();
 }
 
 static void sends(void)
@@ -132,13 +152,13 @@ static const struct {
     {"waitall", waitall}, {"waitany", waitany}, {"collectives", collectives},
     {"order", order}, {"odd", odd}, {"communicator", communicator}, {"probe", probe},
     {"lock", lock},   {"itself", itself}, {"nonblocking", nonblocking},
-    {"finalize", finalize}, {"threads", cycle},
+    {"finalize", finalize}, {"threads", cycle}, {"pool", pool},
 };
 
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    int level = strcmp(name, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int level = strcmp(name, "threads") == 0 || strcmp(name, "pool") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, level, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -1,6 +1,7 @@
 /* Looks for some seconds as if it hung, in the way that the first argument names, and then goes on. */
 #include <mpi.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,11 +169,43 @@ static void lock(void)
     MPI_Win_free(&window);
 }
 
+static sem_t due;
+
+static void on_alarm(int unused)
+{
+    (void)unused;
+    sem_post(&due);
+}
+
+static void *send_when_due(void *unused)
+{
+    while (sem_wait(&due) != 0)
+        ;
+    send_to(0);
+    send_to(1);
+    return unused;
+}
+
+/* All wait, another thread of one of them sleeps, and a timer will wake it. */
+static void timer(void)
+{
+    pthread_t other;
+    sem_init(&due, 0, 0);
+    if (rank == 0) {
+        signal(SIGALRM, on_alarm);
+        pthread_create(&other, NULL, send_when_due, NULL);
+        alarm(SECONDS);
+    }
+    receive();
+    if (rank == 0)
+        pthread_join(other, NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } kinds[] = {
-    {"computing", computing}, {"testing", testing}, {"thread", thread},
+    {"computing", computing}, {"testing", testing}, {"thread", thread}, {"timer", timer},
     {"stopped", stopped}, {"generalized", generalized}, {"leaving", leaving},
     {"collective", collective}, {"lock", lock},
 };

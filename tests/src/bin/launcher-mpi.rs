@@ -1,12 +1,13 @@
 //! An MPI program that goes well or wrong as its argument says.
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
-use rwmpi::{ANY_SOURCE, Communicator, op};
+use rwmpi::{ANY_SOURCE, Command, Communicator, Port, Universe, op};
 use std::fs::File;
 use std::io::Read;
 use std::process::exit;
 use std::sync::mpsc::channel;
 use std::thread::spawn;
+use std::time::Duration;
 
 fn main() -> rwmpi::Result<()> {
     let behaviour = std::env::args().nth(1).unwrap_or_default();
@@ -33,6 +34,9 @@ fn main() -> rwmpi::Result<()> {
             println!("rank {rank}: all in order");
             return universe.finalize();
         }
+        "spawn" => return spawn_others(universe),
+        "spawned" => return be_spawned(universe),
+        "meet" => return meet_itself(universe),
         "return" if rank == 1 => return Ok(()),
         "drop" if rank == 1 => {
             drop(universe);
@@ -49,6 +53,7 @@ fn main() -> rwmpi::Result<()> {
         }
         "abort" if rank == 1 => universe.abort(3, "the input makes no sense"),
         "panic" if rank == 1 => panic!("a bug"),
+        "die" if rank == 1 => std::process::abort(),
         "wait-in-cycle" => rwmpi::scope(|scope| {
             let incoming = world.irecv(scope, &mut buffer, (rank + 1) % size, 5)?;
             world.send(&[1_u8], (rank + 1) % size, 6)?;
@@ -156,4 +161,64 @@ fn write_to_stopped(world: &Communicator) -> rwmpi::Result<()> {
         assert!(world.rank() != 1 || received == message);
     }
     Ok(())
+}
+
+/// Has this program started as further ranks, of which only an even number will do, and exchanges numbers with them.
+fn spawn_others(universe: Universe) -> rwmpi::Result<()> {
+    let world = universe.world();
+    let myself = std::env::current_exe().expect("this program").to_string_lossy().into_owned();
+    let command = Command::new(myself).arguments(["spawned"]).ranks(3).environment("RWMPI_TEST_WORD", "well met");
+    let children = command.directory("/").hint("soft", "2:8:2").spawn(&universe, world, 0)?;
+    assert!(children.is_inter() && children.remote_size() == Some(2));
+    if world.rank() == 0 {
+        for child in 0..2 {
+            children.send(&[child as u64 + 10], child, 1)?;
+        }
+    }
+    let all = children.merge(false)?;
+    let sum = all.allreduce_value(1_u64, op::sum)?;
+    println!("rank {} counts {sum}", world.rank());
+    children.disconnect()?;
+    drop(all);
+    assert!(Command::new("/no/such/program").spawn(&universe, world, 0).is_err());
+    universe.finalize()
+}
+
+/// One of those.
+fn be_spawned(universe: Universe) -> rwmpi::Result<()> {
+    let world = universe.world();
+    let parents = universe.parents().expect("this rank was spawned").clone();
+    let mut number = [0_u64];
+    parents.recv(&mut number, 0, 1)?;
+    let word = std::env::var("RWMPI_TEST_WORD").unwrap_or_default();
+    let here = std::env::current_dir().expect("a directory");
+    println!("child {} of {}: {number:?}, {word}, in {}", world.rank(), world.size(), here.display());
+    let all = parents.merge(true)?;
+    all.allreduce_value(1_u64, op::sum)?;
+    parents.disconnect()?;
+    drop(all);
+    universe.finalize()
+}
+
+/// The first rank accepts the others at a port.
+fn meet_itself(universe: Universe) -> rwmpi::Result<()> {
+    let world = universe.world();
+    let service = format!("rwmpi-test-{}", world.bcast_value(std::process::id(), 0)?);
+    let half = world.split(Some(u32::from(world.rank() > 0)), 0)?.expect("all have a colour");
+    let met = if world.rank() == 0 {
+        let port = Port::open(&universe)?;
+        universe.publish(&service, port.name())?;
+        world.barrier()?;
+        let met = Port::accept(Some(&port), &universe, &half, 0)?;
+        universe.unpublish(&service)?;
+        met
+    } else {
+        world.barrier()?;
+        let name = universe.look_up(&service)?;
+        Port::connect(Some(&name), &universe, &half, 0, Some(Duration::from_secs(60)))?
+    };
+    println!("rank {} meets {:?}", world.rank(), met.remote_size());
+    met.disconnect()?;
+    assert!(Port::connect(Some("nowhere"), &universe, &half, 0, Some(Duration::from_secs(60))).is_err());
+    universe.finalize()
 }

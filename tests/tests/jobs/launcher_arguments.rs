@@ -31,6 +31,25 @@ fn sections_share_one_numbering_and_keep_their_own_environment() {
 }
 
 #[test]
+fn ranks_know_for_how_many_there_is_room() {
+    let cores = std::thread::available_parallelism().unwrap().get().to_string();
+    let boundless = i32::MAX.to_string();
+    for (line, room) in [
+        (&["-n", "2", "-usize", "7"][..], "7"),
+        // There is room for those that are there.
+        (&["-n", "3", "-usize", "1"], "3"),
+        (&["-usize", "INFINITE"], &boundless),
+        (&["-usize", "SYSTEM"], &cores),
+        (&["-n", "1"], &cores),
+        (&["-hosts", "localhost:5", "-n", "1"], "5"),
+    ] {
+        let finished = mpiexec_sh(line, "echo $RWMPI_UNIVERSE_SIZE").run();
+        finished.assert_success();
+        assert!(finished.stdout.lines().all(|said| said == room), "{line:?}: {finished:?}");
+    }
+}
+
+#[test]
 fn what_this_build_is_can_be_asked_without_a_program() {
     for line in [&["-info"][..], &["--info"], &["-n", "2", "-info", "no-such-program"]] {
         let finished = mpiexec(line.iter().copied()).run();

@@ -162,6 +162,11 @@ fn a_program_that_could_have_threads_and_has_none_hangs_too() {
 }
 
 #[test]
+fn threads_that_sleep_are_no_help() {
+    assert_hangs(2, &program("hangs.c"), "pool", &["deadlock: rank 0 waits for rank 1"]);
+}
+
+#[test]
 fn who_waits_for_a_rank_that_has_finalized_is_an_error_and_no_hang() {
     let library = Library::new(Interface::Standard);
     let output = library.run(2, &[program("hangs.c").as_os_str(), "finalize".as_ref()], &[]);
@@ -197,8 +202,18 @@ fn nothing_is_said_if_it_is_not_to_be() {
 #[test]
 fn what_only_looks_like_a_hang_is_none() {
     let no_hangs = program("no_hangs.c");
-    let kinds =
-        ["computing", "testing", "thread", "stopped", "generalized", "leaving", "collective", "lock", "joining"];
+    let kinds = [
+        "computing",
+        "testing",
+        "thread",
+        "timer",
+        "stopped",
+        "generalized",
+        "leaving",
+        "collective",
+        "lock",
+        "joining",
+    ];
     let library = Library::new(Interface::Standard);
     let run = |kind: &str| library.run(2, &[no_hangs.as_os_str(), kind.as_ref()], &[]);
     std::thread::scope(|scope| {

@@ -35,6 +35,27 @@ fn a_program_started_by_hand_is_a_job_of_one() {
 }
 
 #[test]
+fn ranks_in_rust_start_others() {
+    let finished = mpiexec(["-n", "2", PROGRAM, "spawn"]).run();
+    finished.assert_success();
+    let said = finished.sorted_lines();
+    for line in ["child 0 of 2: [10], well met, in /", "child 1 of 2: [11], well met, in /"] {
+        assert!(said.contains(&line), "{said:?}");
+    }
+    assert_eq!(said.iter().filter(|line| line.ends_with("counts 4")).count(), 2, "{said:?}");
+}
+
+#[test]
+fn ranks_in_rust_meet_at_a_port() {
+    let finished = mpiexec(["-n", "3", PROGRAM, "meet"]).run();
+    finished.assert_success();
+    let said = finished.sorted_lines();
+    for line in ["rank 0 meets Some(2)", "rank 1 meets Some(1)", "rank 2 meets Some(1)"] {
+        assert!(said.contains(&line), "{said:?}");
+    }
+}
+
+#[test]
 fn a_rank_killed_within_a_call_is_named_with_the_call() {
     let (running, stdout) = mpiexec(["-n", "3", PROGRAM, "cycle"]).start_with_stdout();
     assert_eq!(BufReader::new(stdout).lines().take(3).count(), 3);

@@ -105,6 +105,22 @@ fn who_waits_for_a_job_that_has_died_hears_of_it() {
     assert!(!connecting.status.success() && has_heard, "{}", text(&connecting));
 }
 
+/// One of the jobs ends while the two are coming together.
+fn check_left_waiting(ended: &Output, left: &Output) {
+    assert_eq!(ended.status.code(), Some(137), "{}", text(ended));
+    let report = String::from_utf8_lossy(&left.stderr);
+    let has_heard = report.contains("the other job has ended") || report.contains("was aborted while");
+    assert!(!left.status.success() && has_heard, "{}", text(left));
+}
+
+#[test]
+fn who_comes_to_meet_a_job_that_dies_hears_of_it() {
+    let [accepting, connecting] = meet("accept-late", "connect");
+    check_left_waiting(&accepting, &connecting);
+    let [accepting, connecting] = meet("accept", "connect-late");
+    check_left_waiting(&connecting, &accepting);
+}
+
 #[test]
 fn two_jobs_meet_by_a_name() {
     let [accepting, connecting] = meet("accept", "connect");

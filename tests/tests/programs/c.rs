@@ -9,7 +9,7 @@ use rwmpi_abi_table::Interface;
 use rwmpi_tests::sample::{Sample, Tier};
 
 use crate::c_support::{Library, sources, text};
-use crate::{name, programs, ranks, text_of};
+use crate::{name, options, programs, ranks, text_of};
 
 /// In the quick tier it is one program in so many.
 const QUICK_ONE_IN: usize = 8;
@@ -75,7 +75,9 @@ const OF_ONE_NODE: [&str; 4] =
 impl Mode {
     /// Whether a program is for this mode.
     fn takes(&self, program: &str) -> bool {
-        self.nodes.is_empty() || !OF_ONE_NODE.contains(&program)
+        let is_on_one_node = self.nodes.is_empty() && self.name != "tcp";
+        // Jobs that go on when a rank dies have all ranks on one host, and their memory.
+        (self.nodes.is_empty() || !OF_ONE_NODE.contains(&program)) && (is_on_one_node || !program.starts_with("ft_"))
     }
 
     /// At which of its numbers of ranks the test of that name runs a program; none if it is left out.
@@ -113,6 +115,8 @@ pub fn trials(sample: Sample) -> Vec<Trial> {
 fn run(mode: &Mode, test: &str, source: &Path, ranks: &[u32]) -> Result<(), Failed> {
     let library = Library::for_test(mode.interface, test);
     let program = library.compile(source, &[]).map_err(|words| format!("it does not compile: {words}"))?;
+    let text_of_source = text_of(source);
+    let options = options(&text_of_source);
     let environment: Vec<_> = mode.environment.iter().map(|(name, value)| (*name, OsStr::new(value))).collect();
     for &ranks in ranks {
         let nodes: Vec<String> = mode.nodes.iter().take(ranks as usize).map(u32::to_string).collect();
@@ -121,7 +125,7 @@ fn run(mode: &Mode, test: &str, source: &Path, ranks: &[u32]) -> Result<(), Fail
             (1..=mode.nodes.len()).contains(&(ranks as usize)).then(|| format!("RWMPI_NODES={}", nodes.join(",")));
         // The launcher keeps its own such variable from the ranks: it may be a rank's child.
         let words = nodes.iter().flat_map(|nodes| ["env", nodes.as_str()]).map(OsStr::new);
-        let command: Vec<_> = words.chain([program.as_os_str()]).collect();
+        let command: Vec<_> = options.iter().map(OsStr::new).chain(words).chain([program.as_os_str()]).collect();
         let output = library.run(ranks, &command, &environment);
         if !output.status.success() {
             let shown = environment.iter().map(|(name, value)| format!("{name}={} ", value.display()));

@@ -2,7 +2,8 @@
 //! `fortran/ABI/PROGRAM`.
 //!
 //! Every `tests/c/*.c` and `tests/fortran/*.f90` is such a program. It ends well if all its checks hold at each number
-//! of ranks from 1 to 4, or at those that a line `ranks: 2 3` of its first comment names.
+//! of ranks from 1 to 4, or at those that `ranks: 2 3` in its first comment names; `mpiexec: --option` there has it run
+//! with that option.
 
 mod c;
 mod fortran;
@@ -49,6 +50,13 @@ fn remarks<'a>(source: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> 
 fn ranks(source: &str) -> Vec<u32> {
     let numbers = |words: &str| words.split_whitespace().map_while(|word| word.parse().ok()).collect();
     remarks(source, "ranks: ").next().map_or(vec![1, 2, 3, 4], numbers)
+}
+
+/// With which options of mpiexec a program is to be run.
+fn options(source: &str) -> Vec<&str> {
+    remarks(source, "mpiexec: ")
+        .flat_map(|words| words.split_whitespace().take_while(|word| word.starts_with('-')))
+        .collect()
 }
 
 fn text_of(program: &Path) -> String {

@@ -2,6 +2,7 @@
 
 use super::NodeFabric;
 use crate::control::Presence;
+use crate::deaths;
 use crate::primitive::Ordering;
 use crate::{Fabric, Signal, signal};
 
@@ -36,5 +37,28 @@ impl NodeFabric {
     /// Whether a peer still takes part. What it pushed before it ended is in its rings by then.
     pub fn presence(&self, peer: usize) -> Presence {
         self.segment.control(peer).identity.presence.load(Ordering::Acquire).into()
+    }
+}
+
+/// Jobs that go on when a peer dies.
+impl NodeFabric {
+    /// Whether the job is such a one.
+    pub fn keeps_going(&self) -> bool {
+        deaths::keeps_going(&self.segment)
+    }
+
+    /// A number that changes whenever somebody has died or left a notice; a notice may come somewhat later.
+    pub fn news(&self) -> u64 {
+        deaths::news(&self.segment)
+    }
+
+    /// All notices that peers have left, and whether these are all that they have begun to leave.
+    pub fn notices(&self) -> (Vec<u64>, bool) {
+        deaths::notices(&self.segment)
+    }
+
+    /// Leaves a notice, which is not 0, for all peers, who are called; false if there is no room for it.
+    pub fn leave_notice(&self, notice: u64) -> bool {
+        deaths::leave_notice(&self.segment, self.links.len(), self.me, notice)
     }
 }

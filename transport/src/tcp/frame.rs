@@ -76,7 +76,7 @@ pub(crate) fn word_of(presence: Presence) -> u32 {
     match presence {
         Presence::Here => 0,
         Presence::Leaving | Presence::Finished => LEAVES,
-        Presence::Left => HAS_LEFT,
+        Presence::Left | Presence::Died => HAS_LEFT,
     }
 }
 

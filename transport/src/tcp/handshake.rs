@@ -11,9 +11,8 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac_sha256::HMAC;
 use rustix::rand::GetRandomFlags;
-use sha2::Sha256;
 
 /// Changes with every change of what travels on a connection.
 const VERSION: u32 = 2;
@@ -53,8 +52,8 @@ impl JobSecret {
         self.0
     }
 
-    fn proof(&self, label: &[u8], challenge: &[u8; CHALLENGE], said: &[u8]) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
+    fn proof(&self, label: &[u8], challenge: &[u8; CHALLENGE], said: &[u8]) -> HMAC {
+        let mut mac = HMAC::new(self.0);
         mac.update(label);
         mac.update(challenge);
         mac.update(said);
@@ -111,7 +110,7 @@ pub(crate) fn hello(
     hello[..INTRODUCTION].copy_from_slice(&introduction.encode());
     hello[INTRODUCTION..][..NONCE].copy_from_slice(nonce);
     let (said, proof) = hello.split_at_mut(INTRODUCTION + NONCE);
-    proof.copy_from_slice(&secret.proof(OF_OPENER, challenge, said).finalize().into_bytes());
+    proof.copy_from_slice(&secret.proof(OF_OPENER, challenge, said).finalize());
     hello
 }
 
@@ -123,8 +122,10 @@ pub(crate) fn check_hello(
     me: usize,
     peers: usize,
 ) -> Option<usize> {
-    let (said, proof) = hello.split_at(INTRODUCTION + NONCE);
-    secret.proof(OF_OPENER, challenge, said).verify_slice(proof).ok()?;
+    let (said, proof) = hello.split_last_chunk::<PROOF>()?;
+    if !secret.proof(OF_OPENER, challenge, said).finalize_verify(proof) {
+        return None;
+    }
     let from = u32::from_le_bytes([said[8], said[9], said[10], said[11]]) as usize;
     let expected = Introduction { from, to: me, peers };
     (said[..INTRODUCTION] == expected.encode() && from < peers && from != me).then_some(from)
@@ -132,7 +133,7 @@ pub(crate) fn check_hello(
 
 /// The verdict on a hello that was found right.
 pub(crate) fn verdict(secret: &JobSecret, challenge: &[u8; CHALLENGE], hello: &[u8; HELLO]) -> [u8; VERDICT] {
-    secret.proof(OF_ACCEPTOR, challenge, hello).finalize().into_bytes().into()
+    secret.proof(OF_ACCEPTOR, challenge, hello).finalize()
 }
 
 /// Whether `verdict` comes from somebody who knows the secret and has seen this `hello`.
@@ -142,7 +143,7 @@ pub(crate) fn check_verdict(
     hello: &[u8; HELLO],
     verdict: &[u8; VERDICT],
 ) -> bool {
-    secret.proof(OF_ACCEPTOR, challenge, hello).verify_slice(verdict).is_ok()
+    secret.proof(OF_ACCEPTOR, challenge, hello).finalize_verify(verdict)
 }
 
 #[cfg(test)]

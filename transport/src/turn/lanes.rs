@@ -5,6 +5,7 @@
 //! All other calls take all turns, and whatever does not belong to a lane is for who has them all. Nobody waits for a
 //! turn with another in hand, except who takes all, and those take them in one order.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::{NOBODY, Taken, Turn};
@@ -34,7 +35,18 @@ pub struct Turns {
     /// The thread that has all turns, or, where turns are not taken, the one that is inside. Written by it; what others
     /// read there is never their own number (Relaxed).
     all: AtomicU64,
+    /// Who wants to hear of calls, if anybody does. Set once, by the thread that makes the peer.
+    observer: OnceLock<Observer>,
     turns: Apart<[Turn; MOST_LANES]>,
+}
+
+/// Who hears of each call, when it has taken all turns, and before it gives them back.
+#[derive(Clone, Copy, Debug)]
+pub struct Observer {
+    /// The call begins.
+    pub begins: fn(),
+    /// It ends.
+    pub ends: fn(),
 }
 
 /// What is written for each call is not on a line with what each call reads.
@@ -59,7 +71,7 @@ impl Drop for Held<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         match self {
-            Held::All(turns) => turns.give_all(),
+            Held::All(turns) => turns.end_call(),
             Held::Trusted(turns) => turns.all.store(NOBODY, Ordering::Relaxed),
             Held::Nothing | Held::One(_) => {}
         }
@@ -73,6 +85,7 @@ impl Turns {
             how: AtomicU32::new(SHARED),
             lanes: AtomicU32::new(1),
             all: AtomicU64::new(NOBODY),
+            observer: OnceLock::new(),
             turns: Apart([const { Turn::new() }; MOST_LANES]),
         }
     }
@@ -94,6 +107,19 @@ impl Turns {
     pub fn trust(&self) {
         self.all.store(NOBODY, Ordering::Relaxed);
         self.how.store(TRUSTED, Ordering::Relaxed);
+    }
+
+    /// From now on each call of the program takes all turns, and `observer` hears of it. The caller has the turn of the
+    /// first lane. That calls ask for all turns is up to whoever takes them.
+    pub fn observe(&self, observer: Observer) {
+        // There is one peer; it has one observer.
+        let _ = self.observer.set(observer);
+        self.how.store(DIVIDED, Ordering::Relaxed);
+    }
+
+    /// Whether somebody wants to hear of calls.
+    pub fn are_observed(&self) -> bool {
+        self.observer.get().is_some()
     }
 
     /// Whether there are several lanes.
@@ -163,7 +189,17 @@ impl Turns {
             return Held::Nothing;
         }
         self.acquire_all(me);
+        if let Some(observer) = self.observer.get() {
+            (observer.begins)();
+        }
         Held::All(self)
+    }
+
+    fn end_call(&self) {
+        if let Some(observer) = self.observer.get() {
+            (observer.ends)();
+        }
+        self.give_all();
     }
 
     fn acquire_all(&self, me: u64) {

@@ -10,6 +10,8 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     // Files, on what every program may use of MPI.
     ("rwmpi-io", &["rwmpi-core"]),
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
+    // What the launcher has done by another program, which knows it by what the two say to each other.
+    ("rwmpi-console", &[]),
     ("rwmpi-heap", &["rwmpi-transport"]),
     ("rwmpi-heap-preload", &["rwmpi-heap"]),
     ("rwmpi", &["rwmpi-core", "rwmpi-heap", "rwmpi-io", "rwmpi-launcher"]),
@@ -43,10 +45,12 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it
-/// waits for, the protocol's and progress's names, and the table of lengths, which is one for the whole job.
+/// waits for, what it has noted, the protocol's and progress's names, and the table of lengths, which is one for the
+/// whole job.
 pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &[
     "describe_activity",
     "describe_wait",
+    "profile",
     "read_answer",
     "Answer",
     "Partner",
@@ -98,6 +102,8 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     // What the launcher hands down, and explains.
     "mpi-core/src/tuning.rs",
     "mpi-core/src/tuning/",
+    // What ranks note, for the launcher and for front ends of other languages.
+    "mpi-core/src/profile/",
     // What derives and macros write into programs.
     "mpi-core/src/mark.rs",
     "mpi-core/src/message/form.rs",
@@ -129,6 +135,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/collective/scratch.rs",
     // Buffers side by side as one.
     "mpi-core/src/collective/nodes.rs",
+    "mpi-core/src/partitioned.rs",
     "mpi-core/src/persistent.rs",
     "mpi-core/src/point_to_point.rs",
     "mpi-core/src/packed_values.rs",
@@ -140,6 +147,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/compatibility.rs",
     "mpi-abi/mpich/src/lib.rs",
+    "mpi-abi/mpich/src/extensions.rs",
     "mpi-abi/src/argument.rs",
     // The allocator of these libraries.
     "mpi-abi/src/memory.rs",
@@ -158,6 +166,10 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/generalized_request.rs",
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
+    // Its functions for representations of data in files.
+    "mpi-abi/src/file/representation.rs",
+    // Functions of tools.
+    "mpi-abi/src/tools/event/callback.rs",
     // Memory of the program that windows are made of.
     "mpi-core/src/window/create.rs",
     "mpi-core/src/window/dynamic.rs",
@@ -204,6 +216,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/examples/packing.rs",
     // The same for reductions: functions of the program, and numbers that only inline assembly reaches.
     "mpi-core/src/reduction/applied.rs",
+    // Loops that are compiled for several generations of processors.
+    "mpi-core/src/reduction/arithmetic.rs",
     "mpi-core/src/reduction/extended.rs",
     "mpi-core/src/reduction/tests.rs",
     "mpi-core/src/reduction/user.rs",
@@ -212,11 +226,15 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Descriptors that are inherited by number.
     "transport/src/descriptor.rs",
     "transport/src/environment.rs",
+    // A handler for signals of faults, which the kernel and the unwinder call.
+    "transport/src/faults.rs",
     // The functions of a library in C that launchers bring.
     "transport/src/pmix.rs",
     // The mapped file and what lies in it.
     "transport/src/segment.rs",
     "transport/src/mapping.rs",
+    // The same of the file of notes.
+    "transport/src/records.rs",
     "transport/src/node.rs",
     "transport/src/node/copying.rs",
     "transport/src/node/tests.rs",
@@ -254,6 +272,8 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/attach.rs",
     "transport/src/control.rs",
     "transport/src/element_lock.rs",
+    // Between threads that fault at the same time.
+    "transport/src/faults.rs",
     "transport/src/heap.rs",
     "transport/src/job.rs",
     "transport/src/layout.rs",
@@ -261,6 +281,7 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/node.rs",
     "transport/src/node/memory.rs",
     "transport/src/page_marks.rs",
+    "transport/src/records.rs",
     "transport/src/remote_memory.rs",
     "transport/src/segment.rs",
     "transport/src/signal.rs",

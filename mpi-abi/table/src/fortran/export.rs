@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::f08::{self, specifics};
-use super::{ATTRIBUTE_OBJECTS, Kind, has_error_code, is_bound, kind, sizes};
+use super::{ATTRIBUTE_OBJECTS, Kind, NO_CONVERSION, has_error_code, is_bound, kind, sizes};
 use crate::export::{AT_LOADING, argument, result};
 use crate::function::{Function, Parameter};
 
@@ -53,6 +53,7 @@ fn capacity(function: &Function) -> &'static str {
 /// half of its place in memory, so Fortran finds there what it expects.
 fn callback(base: &str, name: &str) -> String {
     let narrow = ["Copy_function", "Delete_function"].contains(&base);
+    let count = if base.ends_with("_c") { "i64" } else { "c_int" };
     let value = if narrow { "c_int" } else { "i64" };
     match base {
         _ if base.ends_with("opy_function") || base.ends_with("copy_attr_function") => {
@@ -61,6 +62,12 @@ fn callback(base: &str, name: &str) -> String {
         _ if base.ends_with("elete_function") || base.ends_with("delete_attr_function") => {
             format!("glue::delete_attribute::<A, {value}> as *const () as Function")
         }
+        _ if base.starts_with("Datarep_conversion") => {
+            let direction = if name.starts_with("read") { "read" } else { "write" };
+            let called = format!("glue::{direction}_representation::<A, {count}> as *const () as Function");
+            format!("glue::conversion({name}, {called})")
+        }
+        "Datarep_extent_function" => "glue::measure_representation::<A> as *const () as Function".to_string(),
         "Grequest_query_function" => "glue::query_request::<A> as *const () as Function".to_string(),
         "Grequest_free_function" => "glue::free_request as *const () as Function".to_string(),
         "Grequest_cancel_function" => "glue::cancel_request::<A> as *const () as Function".to_string(),
@@ -98,6 +105,9 @@ fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> Step
             .map(|one| one.name)
             .collect();
         let procedures_of_program = procedures.join(", ");
+        if function.name.starts_with("MPI_Register_datarep") {
+            return passed(declared, format!("glue::representation_state({procedures_of_program}, *{name})"));
+        }
         if procedures.len() != 2 {
             return passed(declared, format!("glue::request_state({procedures_of_program}, {name})"));
         }
@@ -341,6 +351,13 @@ fn further(text: &mut String) {
     }
 }
 
+/// The procedures that stand for no conversion: nobody calls them.
+fn no_conversion(text: &mut String) {
+    for (name, _) in NO_CONVERSION {
+        procedure(text, &name.to_lowercase(), &[], "", "");
+    }
+}
+
 /// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the
 /// conversions as `glue`, and everything in `rwmpi_abi::argument`.
 pub fn fortran_exports(functions: &[Function]) -> String {
@@ -363,6 +380,7 @@ pub fn fortran_exports(functions: &[Function]) -> String {
     functions.iter().filter(|function| is_bound(function)).for_each(|one| self::function(&mut text, one));
     only_there.iter().filter(|one| !f08::has_own_body(one)).for_each(|one| unnamed(&mut text, one));
     further(&mut text);
+    no_conversion(&mut text);
     f08::exports(&mut text, functions);
     text + "}\n"
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::ATTRIBUTE_OBJECTS;
+use super::{ATTRIBUTE_OBJECTS, NO_CONVERSION};
 use crate::constant::{Constant, sections};
 use crate::function::{Base, functions};
 use crate::{Interface, Section};
@@ -139,6 +139,7 @@ pub(super) fn constants(interface: Interface) -> String {
             let _ = writeln!(text, "      EXTERNAL MPI_{}{what}", object.to_uppercase());
         }
     }
+    let _ = writeln!(text, "      EXTERNAL {}", NO_CONVERSION[0].0);
     text
 }
 

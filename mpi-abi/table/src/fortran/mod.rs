@@ -68,15 +68,12 @@ pub(crate) enum Kind {
     Absent,
 }
 
-/// Functions that Fortran does not have: handles are integers there already; conversions of representations are
-/// functions in C.
-const ABSENT: &[&str] = &["MPI_Register_datarep"];
-
-/// Whether Fortran has the function under its plain name. Large-count forms are for the module `mpi_f08` alone.
+/// Whether Fortran has the function under its plain name: handles are integers there already. Large-count forms are for
+/// the module `mpi_f08` alone.
 pub(crate) fn is_bound(function: &Function) -> bool {
     let name = function.name;
     let conversion = name.ends_with("_toint") || name.ends_with("_fromint");
-    !(function.is_tool() || conversion || name.ends_with("_c") || ABSENT.contains(&name))
+    !(function.is_tool() || conversion || name.ends_with("_c"))
 }
 
 /// Whether its last argument is the error code.
@@ -140,6 +137,13 @@ pub(crate) fn sizes() -> impl Iterator<Item = (&'static str, u32, u32)> {
 /// Procedures that a program may pass where it has none of its own: the objects whose attributes they are for, as in
 /// their names.
 pub(crate) const ATTRIBUTE_OBJECTS: [&str; 4] = ["", "comm_", "type_", "win_"];
+
+/// Procedures that a program passes where a representation needs no conversion, with their shapes; the first is for all
+/// of Fortran, the other for the module `mpi_f08` alone.
+pub(crate) const NO_CONVERSION: [(&str, &str); 2] = [
+    ("MPI_CONVERSION_FN_NULL", "MPI_Datarep_conversion_function"),
+    ("MPI_CONVERSION_FN_NULL_C", "MPI_Datarep_conversion_function_c"),
+];
 
 #[cfg(test)]
 mod tests {

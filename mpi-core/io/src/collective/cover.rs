@@ -38,7 +38,7 @@ pub(super) fn is_filled(part: &Range<u64>, sums: impl Iterator<Item = u64>) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Representation;
+    use crate::Representation;
     use rwmpi_core::datatype::{Basic, Datatype};
 
     fn sum_of(ranges: &[(i64, i64)]) -> u64 {

@@ -9,8 +9,8 @@ use rwmpi_core::{Communicator, FileWays, Info, Protocol, run_threads};
 
 use super::team::{Fault, Part, Team};
 use super::{Staging, read, write};
+use crate::Representation;
 use crate::tests::{Buffer, Faulty, Shape};
-use crate::view::Representation;
 use crate::{Direction, File, Mode, Place, View};
 
 const DOMAIN: usize = 4096;
@@ -112,7 +112,7 @@ impl Access {
     fn run(&mut self, file: &File, rank: usize, direction: Direction) -> crate::Result<u64> {
         let (shape, begin, buffer) = &mut self.ranks[rank];
         let byte = Datatype::basic(Basic::Byte);
-        file.set_view(Some(self.displacement as i64), &byte, &shape.datatype, "native", &Info::new())?;
+        file.set_view(Some(self.displacement as i64), &byte, &shape.datatype, &Representation::Native, &Info::new())?;
         file.access_all(direction, Place::At(*begin as i64), &Ok(buffer.elements()))
     }
 }

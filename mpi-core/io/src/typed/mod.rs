@@ -16,7 +16,7 @@ use rwmpi_core::{Communicator, Datatype, Info};
 
 pub use self::options::OpenOptions;
 pub use self::view::FileView;
-use crate::{Direction, Place, Result, View, Whence};
+use crate::{Direction, Place, Representation, Result, View, Whence};
 
 /// Whatever bytes a file has are elements of such a type, and all bytes of these are written.
 const fn element<T: Datatype>() {
@@ -81,7 +81,7 @@ impl<T: Datatype> File<T> {
         let untyped = crate::File::open(communicator, path, mode, &info)?;
         let file = File { untyped, is_closed: false, elements: PhantomData };
         let view = Self::element_type().and_then(|element| {
-            View::new(0, &element, &element, crate::Representation::Native, mode.writes())
+            View::new(0, &element, &element, Representation::Native, mode.writes())
                 .map_err(|(class, what)| rwmpi_core::Error::new(class, what))
         });
         // No other rank has to know of it.
@@ -103,7 +103,7 @@ impl<T: Datatype> File<T> {
         let datatypes = Self::element_type().and_then(|element| Ok((view.filetype(&element)?, element)));
         let (filetype, element) = datatypes.map_err(|error| self.untyped.refuse_view(&error))?;
         let displacement = i64::try_from(view.displacement()).unwrap_or(i64::MAX);
-        self.untyped.set_view(Some(displacement), &element, &filetype, "native", &Info::new())
+        self.untyped.set_view(Some(displacement), &element, &filetype, &Representation::Native, &Info::new())
     }
 
     /// Reads elements from an offset on. Returns how many: fewer than there is room for if the file ends before.

@@ -59,7 +59,7 @@ impl Form for Nonblocking {
 }
 
 impl Communicator {
-    /// Does it, if there is room on its shelves for `what` it is; it takes what those ranks put up that `from` names.
+    /// Does it, if there is room on its slots for `what` it is; it takes what those ranks posted that `from` names.
     /// There is no way back then.
     #[inline(always)]
     pub(super) fn in_form<F: Form>(
@@ -72,10 +72,10 @@ impl Communicator {
     ) -> Option<Result<F::Done>> {
         form.choose(
             collective,
-            |collective| Some(self.complete_on_shelves(self.shelves_for(what)?, (call, bytes), collective)),
+            |collective| Some(self.complete_on_slots(self.slots_for(what)?, (call, bytes), collective)),
             |collective| {
-                let turn = self.turn_on_shelves(what)?;
-                let started = self.start_on_shelves(turn, (call, bytes), from, collective);
+                let turn = self.turn_on_slots(what)?;
+                let started = self.start_on_slots(turn, (call, bytes), from, collective);
                 let task =
                     started.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(apart(|| rest))));
                 Some(task.map(|task| Request::collective(self, call, task)).map_err(self.failed(call)))

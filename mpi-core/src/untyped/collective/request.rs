@@ -36,7 +36,7 @@ impl Communicator {
             call,
             apart(|| async move {
                 let collective = async |team: Team<'_>| perform(&prepared, communicator.ranks(team)).await;
-                communicator.run_later(number, collective).await
+                communicator.run_nonblocking(number, collective).await
             }),
         )
     }

@@ -1,6 +1,6 @@
-//! The shortest way: blocking collectives of one group whose ranks have shelves, on data that lie side by side and have
+//! The shortest way: blocking collectives of one group whose ranks have slots, on data that lie side by side and have
 //! room there. No value is made of the arguments, which would have to be moved and dropped: for 8 bytes that took
-//! longer than the data take from core to core. A scatter goes by messages, with or without shelves
+//! longer than the data take from core to core. A scatter goes by messages, with or without slots
 //! (docs/decisions/0026), and what has a count for each rank goes whichever way it has.
 //!
 //! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has
@@ -30,7 +30,7 @@ impl Communicator {
         if root >= self.size() {
             return None;
         }
-        let broadcast = move |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
+        let broadcast = move |slots: Shelved<'_>, team: Team<'_>| at_once::broadcast(slots, team, data, root);
         let what = Collective::Broadcast { len: data.len() };
         self.in_form(form, (Call::Broadcast, data.len()), what, move |rank| rank == root, broadcast)
     }
@@ -53,7 +53,7 @@ impl Communicator {
         let data = data.map_or(place.as_read(), first_of);
         let is_root = root == self.rank();
         let reduce =
-            move |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, place, &arithmetic, root);
+            move |slots: Shelved<'_>, team: Team<'_>| at_once::reduce(slots, team, data, place, &arithmetic, root);
         let what = Collective::Reduce { len: data.len() };
         self.in_form(form, (Call::Reduce, data.len()), what, move |_| is_root, reduce)
     }
@@ -71,7 +71,7 @@ impl Communicator {
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
         let allreduce =
-            move |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, place, &arithmetic);
+            move |slots: Shelved<'_>, team: Team<'_>| at_once::allreduce(slots, team, data, place, &arithmetic);
         let what = Collective::Allreduce { len: data.len() };
         self.in_form(form, (Call::Allreduce, data.len()), what, |_| true, allreduce)
     }
@@ -85,7 +85,7 @@ impl Communicator {
         let (size, len) = (self.size(), own.len());
         let what = Collective::Allgather { total: len.saturating_mul(size), longest: len };
         let place = move |rank| all.block(rank);
-        let allgather = move |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, place);
+        let allgather = move |slots: Shelved<'_>, team: Team<'_>| at_once::allgather(slots, team, own, place);
         self.in_form(form, (Call::Allgather, own.len()), what, |_| true, allgather)
     }
 
@@ -104,8 +104,8 @@ impl Communicator {
         }
         let is_root = root == self.rank();
         let place = move |rank| all.map_or(WriteSpan::EMPTY, |all| all.block(rank));
-        let gather = move |shelves: Shelved<'_>, team: Team<'_>| {
-            at_once::gather(shelves, team, len, part.map(first_of), place, root)
+        let gather = move |slots: Shelved<'_>, team: Team<'_>| {
+            at_once::gather(slots, team, len, part.map(first_of), place, root)
         };
         self.in_form(form, (Call::Gather, len), Collective::Gather { part: len }, move |_| is_root, gather)
     }
@@ -137,8 +137,7 @@ impl Communicator {
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
         let end = self.rank() + usize::from(!exclusive);
-        let scan =
-            move |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, place, &arithmetic, end);
+        let scan = move |slots: Shelved<'_>, team: Team<'_>| at_once::scan(slots, team, data, place, &arithmetic, end);
         let what = Collective::Scan { len: data.len() };
         self.in_form(form, (Call::Scan, data.len()), what, move |rank| rank < end, scan)
     }
@@ -157,8 +156,8 @@ impl Communicator {
         let (data, place) = (first_of(data), result.block(0));
         let what = Collective::ReduceScatter { len: data.len() };
         let start = before * datatype.size() as usize;
-        let reduce_scatter = move |shelves: Shelved<'_>, team: Team<'_>| {
-            at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
+        let reduce_scatter = move |slots: Shelved<'_>, team: Team<'_>| {
+            at_once::reduce_scatter(slots, team, data, start, place, &arithmetic)
         };
         self.in_form(form, (Call::ReduceScatter, data.len()), what, |_| true, reduce_scatter)
     }
@@ -169,8 +168,8 @@ impl Communicator {
             return None;
         }
         let what = Collective::Alltoall { part: sent.len(), ranks: self.size() };
-        let alltoall = move |shelves: Shelved<'_>, team: Team<'_>| {
-            at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
+        let alltoall = move |slots: Shelved<'_>, team: Team<'_>| {
+            at_once::alltoall(slots, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
         };
         self.in_form(form, (Call::Alltoall, sent.len()), what, |_| true, alltoall)
     }

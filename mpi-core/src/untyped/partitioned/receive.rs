@@ -92,7 +92,7 @@ impl PartitionedReceive {
         &self.communicator
     }
 
-    pub(super) fn start(self: &Rc<Self>) -> Result<()> {
+    pub(crate) fn start(self: &Rc<Self>) -> Result<()> {
         let process = self.communicator.process();
         drop(process.enter(Call::Receive, self.target, self.communicator.context(), self.whole.bytes()));
         self.parts.borrow_mut().reset(0);
@@ -218,7 +218,7 @@ impl PartitionedReceive {
         Ok((start / opening.bytes..last).all(|part| parts.is_done(process, part as usize)))
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         if !self.active.get() {
             return !matches!(*self.known(), Sender::Expected(..));
         }
@@ -231,13 +231,13 @@ impl PartitionedReceive {
         Status::new(&self.communicator, Completion { source, tag, bytes, mark: Mark::NONE })
     }
 
-    pub(super) fn finish(&self) -> Result<Status> {
+    pub(crate) fn finish(&self) -> Result<Status> {
         self.active.set(false);
         let failure = self.parts.borrow().failure;
         failure.map_or_else(|| Ok(self.status()), |failure| Err(self.communicator.failed(Call::Receive)(failure)))
     }
 
-    pub(super) fn awaited(&self) -> Awaited {
+    pub(crate) fn awaited(&self) -> Awaited {
         match &*self.sender.borrow() {
             Sender::Expected(id, _) => Awaited::Operation(*id),
             _ => self.parts.borrow().awaited(),

@@ -57,7 +57,7 @@ impl PartitionedSend {
         &self.communicator
     }
 
-    pub(super) fn start(&self) -> Result<()> {
+    pub(crate) fn start(&self) -> Result<()> {
         let parts = if self.to.is_some() { self.partitions } else { 0 };
         self.parts.borrow_mut().reset(parts);
         self.active.set(true);
@@ -100,17 +100,17 @@ impl PartitionedSend {
         Ok(())
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         !self.active.get() || self.parts.borrow_mut().are_done(self.communicator.process())
     }
 
-    pub(super) fn finish(&self) -> Result<Status> {
+    pub(crate) fn finish(&self) -> Result<Status> {
         self.active.set(false);
         let failure = self.parts.borrow().failure;
         failure.map_or(Ok(Status::EMPTY), |failure| Err(self.communicator.failed(Call::Send)(failure)))
     }
 
-    pub(super) fn awaited(&self) -> Awaited {
+    pub(crate) fn awaited(&self) -> Awaited {
         self.parts.borrow().awaited()
     }
 

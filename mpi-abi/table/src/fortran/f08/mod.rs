@@ -52,8 +52,8 @@ fn plain_name(function: &Function) -> &'static str {
 
 /// Whether the module has the function.
 pub(crate) fn is_in_module_2008(function: &Function) -> bool {
-    let (name, plain) = (function.name, plain_name(function));
-    let is_listed_form = name.ends_with("_c") && plain != "MPI_Register_datarep";
+    let plain = plain_name(function);
+    let is_listed_form = function.name.ends_with("_c");
     let is_old = OLD.contains(&plain) || function.until.is_some();
     (is_bound(function) || is_listed_form) && !is_old
 }
@@ -68,7 +68,8 @@ fn large(function: &Function) -> Function {
 /// The name under which programs call it. Where only a procedure as argument differs, compilers can't tell the forms
 /// apart, and the standard has two names.
 fn generic_name(function: &Function) -> &'static str {
-    if function.name == "MPI_Op_create_c" { function.name } else { plain_name(function) }
+    const NAMED: [&str; 2] = ["MPI_Op_create_c", "MPI_Register_datarep_c"];
+    if NAMED.contains(&function.name) { function.name } else { plain_name(function) }
 }
 
 /// Every procedure of the module: of a function with a large-count form both, unless these have the same arguments, as
@@ -172,7 +173,14 @@ mod tests {
 
     #[test]
     fn forms_that_compilers_tell_apart_are_there() {
-        for name in ["MPI_Send", "MPI_Send_c", "MPI_Op_create_c", "MPI_Type_contiguous_c", "MPI_Win_shared_query_c"] {
+        for name in [
+            "MPI_Send",
+            "MPI_Send_c",
+            "MPI_Op_create_c",
+            "MPI_Register_datarep_c",
+            "MPI_Type_contiguous_c",
+            "MPI_Win_shared_query_c",
+        ] {
             assert!(specific(name).is_some(), "{name}");
         }
         for name in ["MPI_Type_get_extent_c", "MPI_Type_create_resized_c", "MPI_Attr_put", "MPI_Address", "MPI_Wtime"] {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::super::{ATTRIBUTE_OBJECTS, Kind, header, keyword, kind};
+use super::super::{ATTRIBUTE_OBJECTS, Kind, NO_CONVERSION, header, keyword, kind};
 use super::{has_buffers, is_asynchronous};
 use crate::Interface;
 use crate::constant::sections;
@@ -152,5 +152,8 @@ pub(super) fn procedures(text: &mut String) {
             let all = object.to_uppercase();
             let _ = writeln!(text, "  procedure(MPI_{name}_{shape}_attr_function) :: MPI_{all}_{what}");
         }
+    }
+    for (name, shape) in NO_CONVERSION {
+        let _ = writeln!(text, "  procedure({shape}) :: {name}");
     }
 }

@@ -1,14 +1,14 @@
-//! Nonblocking collectives on shelves. A communicator has shelves apart for them, on which they are counted apart, too:
-//! each has its number from its start, and puts up then what others want of its rank, so that no other waits for this
-//! one to be called again.
+//! Nonblocking collectives by slots. A communicator has other slots for them, in which they are counted apart, too:
+//! each has its number from its start, and posts then what others want of its rank, so that no other rank waits until
+//! this one is called again.
 //!
 //! Several may be under way, and they end in any order. So here a stamp says nothing about collectives before it, other
 //! than among blocking ones, and every rank says in a word of its own up to which collective all are over: a rank puts
 //! its data where those of an earlier one were once no rank needs those.
 //!
-//! Data that no shelf has room for are lent where they lie ([`lent`](super::lent)). Other collectives of long data go
-//! by messages, and a rank says so on its shelf when it gets to it: if others have put up short ones for the same
-//! collective, it ends with an error, where messages would wait for ever.
+//! Data that no slot has room for are exposed where they lie ([`exposed`](super::exposed)). Other collectives of long
+//! data go by messages, and a rank says so in its slot when it gets to it: if others have posted short ones for the
+//! same collective, it ends with an error, where messages would wait for ever.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -18,13 +18,13 @@ use std::task::Poll;
 
 use rwmpi_transport::SharedWord;
 
-use super::round::Round;
-use super::shelf::{LONG, NOTHING, Shelf};
-use super::{OnceShelves, Shelved, Shelves};
+use super::epoch::Epoch;
+use super::layout::{LONG, NOTHING, RankSlots};
+use super::{OnceSlots, Shelved, Slots};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::apart::apart;
-use crate::collective::published::Told;
+use crate::collective::direct_access::ExposedAddress;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
@@ -39,39 +39,39 @@ const LOOKS: u32 = 30;
 /// After so many looks at messages that have not come a rank looks whether the others expect them at all.
 const UNSUSPICIOUS: u32 = 16;
 
-/// How far a collective on shelves goes.
+/// How far a collective by slots goes.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     /// To its end: who called it waits.
     Whole,
-    /// The nonblocking one of that number, which puts up what others want of this rank.
+    /// The nonblocking one of that number, which posts what others want of this rank.
     Put(u64),
-    /// It takes what others have put up, all of which is there.
+    /// It takes what others have posted, all of which is there.
     Take(u64),
 }
 
-impl Shelves {
+impl Slots {
     fn put(&self, number: u64) -> Shelved<'_> {
-        Shelved { shelves: self, step: Step::Put(number) }
+        Shelved { slots: self, step: Step::Put(number) }
     }
 
     fn take(&self, number: u64) -> Shelved<'_> {
-        Shelved { shelves: self, step: Step::Take(number) }
+        Shelved { slots: self, step: Step::Take(number) }
     }
 }
 
-/// A nonblocking collective's use of shelves. When it is dropped, they may be used for others.
-pub(crate) struct Later<'a> {
+/// A nonblocking collective's use of slots. When it is dropped, they may be used for others.
+pub(crate) struct Nonblocking<'a> {
     pub(super) team: Team<'a>,
-    pub(super) shelves: &'a Shelves,
+    pub(super) slots: &'a Slots,
     pub(super) number: u64,
     /// How often it has been asked whether there is room, which is answered once.
     pub(super) asked: Cell<u32>,
     /// So many bytes have no room.
     pub(super) too_long: Cell<Option<usize>>,
     /// Others may use this rank's memory until they say that they don't any more.
-    pub(super) lends: Cell<bool>,
-    /// The others' shelves say the same.
+    pub(super) exposes: Cell<bool>,
+    /// The others' slots say the same.
     pub(super) is_settled: Cell<bool>,
     /// Sends that nobody may ever receive.
     left: RefCell<Vec<OperationId>>,
@@ -102,8 +102,8 @@ impl Over {
     }
 }
 
-/// Whatever becomes of whom makes the shelves, those who wait for that are not left waiting.
-struct Making<'a>(&'a OnceShelves);
+/// Whatever becomes of the collective that makes the slots, those who wait for them are not left waiting.
+struct Making<'a>(&'a OnceSlots);
 
 impl Drop for Making<'_> {
     fn drop(&mut self) {
@@ -112,41 +112,43 @@ impl Drop for Making<'_> {
 }
 
 impl<'a> Team<'a> {
-    /// The shelves of nonblocking collectives, which the first of them makes.
-    pub(in crate::collective) async fn shelves_for_later(
+    /// The slots of nonblocking collectives, which the first of them makes.
+    pub(in crate::collective) async fn nonblocking_slots(
         self,
-        shelves: &'a OnceShelves,
+        slots: &'a OnceSlots,
         number: u64,
-    ) -> Result<Option<&'a Shelves>, Failure> {
-        if shelves.get().is_none() {
+    ) -> Result<Option<&'a Slots>, Failure> {
+        if slots.get().is_none() {
             if number == 1 {
-                let making = Making(shelves);
-                let _ = shelves.set(apart(|| self.make_shelves()).await?);
+                let making = Making(slots);
+                let _ = slots.set(apart(|| self.make_slots()).await?);
                 drop(making);
             } else {
-                step(self.process, || if shelves.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
+                step(self.process, || if slots.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         }
-        Ok(shelves.get().and_then(Option::as_ref))
+        Ok(slots.get().and_then(Option::as_ref))
     }
 
-    /// Does a collective on shelves, if there is room for `what` it is, which takes what those have put up that `from`
+    /// Does a collective by slots, if there is room for `what` it is, which takes what those have posted that `from`
     /// names. False: it goes another way.
-    pub(in crate::collective) async fn on_shelves(
+    pub(in crate::collective) async fn on_slots(
         self,
         what: Collective,
         from: impl Fn(usize) -> bool,
         collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure>,
     ) -> Result<bool, Failure> {
-        if let Some(shelves) = self.shelves_for(what)? {
-            return collective(shelves.whole(), self).map(|()| true);
+        if let Some(slots) = self.slots_for(what)? {
+            return collective(slots.whole(), self).map(|()| true);
         }
-        let Some(later) = self.later.filter(|later| later.has_room(what)) else { return Ok(false) };
-        let Later { shelves, number, .. } = *later;
-        step(self.process, || later.round().has_turn(what)).await;
-        collective(shelves.put(number), self)?;
-        step(self.process, || later.round().have_come(&from, 1)).await;
-        collective(shelves.take(number), self)?;
+        let Some(nonblocking) = self.nonblocking.filter(|nonblocking| nonblocking.has_room(what)) else {
+            return Ok(false);
+        };
+        let Nonblocking { slots, number, .. } = *nonblocking;
+        step(self.process, || nonblocking.epoch().has_turn(what)).await;
+        collective(slots.put(number), self)?;
+        step(self.process, || nonblocking.epoch().have_come(&from, 1)).await;
+        collective(slots.take(number), self)?;
         Ok(true)
     }
 }
@@ -164,25 +166,25 @@ pub(super) async fn step<R>(process: &Process, mut look: impl FnMut() -> Poll<R>
 }
 
 /// Of a nonblocking collective.
-impl Round<'_> {
+impl Epoch<'_> {
     /// Whether all have done with the collective that had its place before.
     fn has_turn(&self, what: Collective) -> Poll<()> {
-        let (_, places) = self.shelf(self.team.rank).data(self.number(), what.put_up());
+        let (_, places) = self.slots_of(self.team.rank).data(self.number(), what.posted());
         self.has_turn_among(places)
     }
 
     /// The same of so many places.
     pub(super) fn has_turn_among(&self, places: u64) -> Poll<()> {
         let before = self.number().saturating_sub(places);
-        let mut over = self.shelves.over.borrow_mut();
+        let mut over = self.slots.over.borrow_mut();
         if before > over.everywhere {
             let mut engine = self.team.process.engine();
             let mut everywhere = u64::MAX;
-            for shelf in &self.shelves.shelves {
-                let theirs = engine.word(shelf.over);
+            for slots in &self.slots.of_ranks {
+                let theirs = engine.word(slots.over);
                 everywhere = everywhere.min(theirs);
-                if theirs < before && !engine.has_word(shelf.over, before, 1, None) {
-                    self.team.process.now_awaits(Awaited::Step(shelf.peer));
+                if theirs < before && !engine.has_word(slots.over, before, 1, None) {
+                    self.team.process.now_awaits(Awaited::Step(slots.peer));
                     return Poll::Pending;
                 }
             }
@@ -192,20 +194,20 @@ impl Round<'_> {
         Poll::Ready(())
     }
 
-    /// Whether those whom `from` names have put up what they give. Looks so often for each.
+    /// Whether those whom `from` names have posted what they give. Looks so often for each.
     pub(super) fn have_come(&self, from: impl Fn(usize) -> bool, looks: u32) -> Poll<()> {
-        self.have_set(from, |shelf| shelf.slot(self.number()).stamp(), looks)
+        self.have_set(from, |theirs| theirs.slot(self.number()).stamp(), looks)
     }
 
     /// Whether the others whom `from` names have set a word to the number of this collective.
     pub(super) fn have_set(
         &self,
         from: impl Fn(usize) -> bool,
-        word: impl Fn(&Shelf) -> SharedWord,
+        word: impl Fn(&RankSlots) -> SharedWord,
         looks: u32,
     ) -> Poll<()> {
         let is_set = |rank| {
-            let word = word(self.shelf(rank));
+            let word = word(self.slots_of(rank));
             self.team.process.engine().has_word(word, self.number(), looks, None)
         };
         match self.others().find(|&rank| from(rank) && !is_set(rank)) {
@@ -219,17 +221,17 @@ impl Round<'_> {
 
     /// This rank needs nobody's data any more.
     fn is_over(&self) {
-        let mut over = self.shelves.over.borrow_mut();
+        let mut over = self.slots.over.borrow_mut();
         over.add(self.number());
-        let mine = self.shelf(self.team.rank).over;
+        let mine = self.slots_of(self.team.rank).over;
         self.team.process.engine().set_words([(mine, over.up_to)], self.team.peers);
     }
 }
 
-impl<'a> Later<'a> {
-    pub(in crate::collective) fn new(team: Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
-        let (asked, too_long, lends, is_settled, left) = Default::default();
-        Later { team, shelves, number, asked, too_long, lends, is_settled, left }
+impl<'a> Nonblocking<'a> {
+    pub(in crate::collective) fn new(team: Team<'a>, slots: &'a Slots, number: u64) -> Self {
+        let (asked, too_long, exposes, is_settled, left) = Default::default();
+        Nonblocking { team, slots, number, asked, too_long, exposes, is_settled, left }
     }
 
     /// The same on all ranks, unless they disagree about the length. What a collective does in further steps goes by
@@ -239,22 +241,22 @@ impl<'a> Later<'a> {
         if self.asked.get() > 1 {
             return false;
         }
-        let has_room = self.shelves.limits.have_room_for(what);
+        let has_room = self.slots.limits.have_room_for(what);
         if !has_room {
-            self.too_long.set(Some(what.told()));
+            self.too_long.set(Some(what.announced()));
         }
         has_room
     }
 
-    pub(super) fn round(&self) -> Round<'_> {
-        Round::new(&self.team, self.shelves, self.number)
+    pub(super) fn epoch(&self) -> Epoch<'_> {
+        Epoch::new(&self.team, self.slots, self.number)
     }
 
     /// Whether `rank`, whose data are long, is past this collective or says that it needs nothing more.
     pub(super) fn is_done(&self, rank: usize) -> bool {
-        let shelf = self.round().shelf(rank);
+        let theirs = self.epoch().slots_of(rank);
         let is_at = |word| self.team.process.engine().has_word(word, self.number, 1, None);
-        is_at(shelf.over) || is_at(shelf.slot(self.number).done())
+        is_at(theirs.over) || is_at(theirs.slot(self.number).done())
     }
 
     /// Runs the collective.
@@ -285,7 +287,7 @@ impl<'a> Later<'a> {
         }
     }
 
-    /// Of data that go by messages: what is wrong if others wait for them on shelves.
+    /// Of data that go by messages: what is wrong if others wait for them in slots.
     #[inline]
     fn disagreement(&self) -> Option<Failure> {
         let len = self.too_long.get().filter(|_| !self.is_settled.get())?;
@@ -297,16 +299,16 @@ impl<'a> Later<'a> {
     }
 
     fn compare(&self, len: usize) -> Option<Failure> {
-        let round = self.round();
+        let epoch = self.epoch();
         let mut all_have_come = true;
-        for rank in round.others() {
-            if round.have_come(|other| other == rank, 1).is_pending() {
+        for rank in epoch.others() {
+            if epoch.have_come(|other| other == rank, 1).is_pending() {
                 all_have_come = false;
                 continue;
             }
             let source = self.team.peers[rank];
-            let said = round.said(rank, None).and_then(|said| match said {
-                LONG => round.announced(rank).map(|announced| announced.len),
+            let said = epoch.said(rank, None).and_then(|said| match said {
+                LONG => epoch.announced(rank).map(|announced| announced.len),
                 bytes => Ok(bytes),
             });
             match said {
@@ -329,16 +331,16 @@ impl<'a> Later<'a> {
     /// it is, and is looked at by nobody.
     async fn forsake(&self) -> Result<(), Failure> {
         let process = self.team.process;
-        let round = self.round();
+        let epoch = self.epoch();
         if let Some(len) = self.too_long.get() {
-            // Its slot may be another's before.
+            // Until then its slot may be another's.
             step(self.team.process, || self.say_too_long(len)).await?;
-            let done = round.shelf(self.team.rank).slot(self.number).done();
+            let done = epoch.slots_of(self.team.rank).slot(self.number).done();
             process.engine().set_words([(done, self.number)], self.team.peers);
         }
-        for rank in round.others() {
-            step(process, || round.have_come(|other| other == rank, 1)).await;
-            if round.said(rank, None)? == LONG {
+        for rank in epoch.others() {
+            step(process, || epoch.have_come(|other| other == rank, 1)).await;
+            if epoch.said(rank, None)? == LONG {
                 step(process, || if self.is_done(rank) { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         }
@@ -350,34 +352,36 @@ impl<'a> Later<'a> {
 
     /// Says once, when it is its turn, how long the data are.
     fn say_too_long(&self, len: usize) -> Poll<Result<(), Failure>> {
-        let round = self.round();
-        if round.has_come(self.team.rank) {
+        let epoch = self.epoch();
+        if epoch.has_come(self.team.rank) {
             return Poll::Ready(Ok(()));
         }
-        round.has_turn_among(round.places()).map(|()| self.shelves.announce_now(&round, len, &[Told::UNREADABLE; 2]))
+        epoch
+            .has_turn_among(epoch.places())
+            .map(|()| self.slots.announce_now(&epoch, len, &[ExposedAddress::UNREADABLE; 2]))
     }
 }
 
-impl Drop for Later<'_> {
+impl Drop for Nonblocking<'_> {
     fn drop(&mut self) {
         for send in self.left.take() {
             let _ = self.team.process.wait(send);
         }
-        if self.lends.get() {
-            self.take_back();
+        if self.exposes.get() {
+            self.revoke();
         }
-        self.round().is_over();
+        self.epoch().is_over();
     }
 }
 
-/// The next nonblocking collective of a communicator can begin on these shelves.
+/// The next nonblocking collective of a communicator can begin on these slots.
 pub(crate) struct Turn<'a> {
-    shelves: &'a Shelves,
+    slots: &'a Slots,
     number: u64,
 }
 
 /// A collective that is over on this rank, whatever comes of it.
-struct Ends<'a>(Round<'a>);
+struct Ends<'a>(Epoch<'a>);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
@@ -386,50 +390,50 @@ impl Drop for Ends<'_> {
 }
 
 impl Communicator {
-    /// Whether the next nonblocking collective can begin on shelves: they are known, and have room for `what` it is at
+    /// Whether the next nonblocking collective can begin by slots: they are known, and have room for `what` it is at
     /// once. Nothing has happened by then.
     #[inline]
-    pub(crate) fn turn_on_shelves(&self, what: Collective) -> Option<Turn<'_>> {
+    pub(crate) fn turn_on_slots(&self, what: Collective) -> Option<Turn<'_>> {
         if self.size() == 1 {
-            return self.shelves_for(what).map(|shelves| Turn { shelves, number: 0 });
+            return self.slots_for(what).map(|slots| Turn { slots, number: 0 });
         }
-        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|shelves| shelves.limits.have_room_for(what))?;
+        let slots = self.nonblocking_slots()?.get()?.as_ref().filter(|slots| slots.limits.have_room_for(what))?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
-        Round::new(&team, shelves, number).has_turn(what).is_ready().then_some(Turn { shelves, number })
+        Epoch::new(&team, slots, number).has_turn(what).is_ready().then_some(Turn { slots, number })
     }
 
-    /// Starts a collective whose turn it is. It takes what those put up that `from` names. If that has not come, the
+    /// Starts a collective whose turn it is. It takes what those posted that `from` names. If that has not come, the
     /// rest is to be done as a task.
     #[inline]
-    pub(crate) fn start_on_shelves<'a>(
+    pub(crate) fn start_on_slots<'a>(
         &self,
-        Turn { shelves, number }: Turn<'_>,
+        Turn { slots, number }: Turn<'_>,
         (call, bytes): (Call, usize),
         from: impl Fn(usize) -> bool + 'a,
         collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure> + 'a,
     ) -> Result<Option<impl Future<Output = Result<(), Failure>> + 'a>, Failure> {
         self.begin(call, bytes);
         let team = self.team(nonblocking_tag(number), false);
-        if shelves.are_alone() {
-            return collective(shelves.whole(), team).map(|()| None);
+        if slots.are_alone() {
+            return collective(slots.whole(), team).map(|()| None);
         }
         self.next_nonblocking_collective();
-        let put = collective(shelves.put(number), team);
-        let round = Round::new(&team, shelves, number);
-        if put.is_err() || round.have_come(&from, LOOKS).is_ready() {
-            let _ends = Ends(round);
-            return put.and_then(|()| collective(shelves.take(number), team)).map(|()| None);
+        let put = collective(slots.put(number), team);
+        let epoch = Epoch::new(&team, slots, number);
+        if put.is_err() || epoch.have_come(&from, LOOKS).is_ready() {
+            let _ends = Ends(epoch);
+            return put.and_then(|()| collective(slots.take(number), team)).map(|()| None);
         }
         let communicator = self.clone();
         Ok(Some(async move {
-            let Some(shelves) = communicator.shelves_for_later().and_then(|shelves| shelves.get()?.as_ref()) else {
+            let Some(slots) = communicator.nonblocking_slots().and_then(|slots| slots.get()?.as_ref()) else {
                 return Ok(());
             };
             let team = communicator.team(nonblocking_tag(number), false);
-            let ends = Ends(Round::new(&team, shelves, number));
+            let ends = Ends(Epoch::new(&team, slots, number));
             step(team.process, || ends.0.have_come(&from, 1)).await;
-            collective(shelves.take(number), team)
+            collective(slots.take(number), team)
         }))
     }
 }

@@ -1,6 +1,6 @@
-//! What lies where on a shelf: a line for the count of those who have left it, the slots, of a line each, and, fewer,
-//! places for what has no room in a slot, and two halves for what has none there. Who reads data knows where they are
-//! before it sees the stamp: so the processor can ask for both at once.
+//! What lies where in the slots of one rank: a line for the count of those who have left them, the slots, of a line
+//! each, and, fewer, places for what has no room in a slot, and two halves for what has none there. A reader knows
+//! where data are before it sees the stamp: so the processor can ask for both at once.
 
 use std::cell::Cell;
 
@@ -37,9 +37,9 @@ const _: () = assert!(USERS + 8 <= LINE);
 pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
 pub(super) const LONG: u64 = NOTHING - 1;
-/// How many places a shelf has.
+/// How many places a rank has.
 const PLACES: u64 = 32;
-/// One of many ranks has fewer: each rank maps each page of all shelves, which takes long where they are many.
+/// One of many ranks has fewer: each rank maps each page of all ranks' slots, which takes long where they are many.
 const FEW_PLACES: u64 = 8;
 const _: () = assert!(PLACES <= SLOTS && PLACES.is_power_of_two() && FEW_PLACES.is_power_of_two());
 pub(super) const PLACE: usize = 2048;
@@ -50,18 +50,19 @@ const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
 /// Room for the data of one collective: as much as ever pays ([`SLOT_ROOM`]). No power of two: where all places were,
 /// their address would be worked out without a branch, in ten instructions more.
 const HALF: usize = SLOT_ROOM + LINE;
-const SHELF: usize = HALVES + 2 * HALF;
-/// A shelf of one of many ranks, which puts up no more than a place has room for.
-const SHORT_SHELF: usize = FIRST_PLACE + FEW_PLACES as usize * PLACE;
-/// What a rank of many puts up is shorter than this.
+const LENGTH: usize = HALVES + 2 * HALF;
+/// Of one of many ranks, which posts no more than a place has room for.
+const SHORT_LENGTH: usize = FIRST_PLACE + FEW_PLACES as usize * PLACE;
+/// What a rank of many posts is shorter than this.
 pub(super) const SHORT_CAPACITY: usize = PLACE + 1;
 
-/// How long a shelf is.
+/// How long the slots of one rank are.
 pub(super) fn len(is_short: bool) -> usize {
-    if is_short { SHORT_SHELF } else { SHELF }
+    if is_short { SHORT_LENGTH } else { LENGTH }
 }
 
-pub(super) struct Shelf {
+/// The slots of one rank.
+pub(super) struct RankSlots {
     pub(super) peer: u32,
     memory: SharedPart,
     /// How many places it has.
@@ -112,8 +113,8 @@ impl Slot {
         self.lines.word(self.number, HELPED)
     }
 
-    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them
-    /// back.
+    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has revoked
+    /// them.
     pub(super) fn users(self) -> SharedWord {
         self.lines.word(self.number, USERS)
     }
@@ -141,15 +142,15 @@ fn data(places: u64, number: u64, len: usize) -> (usize, u64) {
     }
 }
 
-impl Shelf {
-    /// `None` if the memory is not shared, or not as long as a shelf.
-    pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
-        let is_short = team.has_short_shelves();
+impl RankSlots {
+    /// `None` if the memory is not shared, or not as long as the slots of a rank.
+    pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<RankSlots> {
+        let is_short = team.has_short_slots();
         let memory =
             team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == len(is_short))?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
         let slots = memory.lines(start(0))?;
-        Some(Shelf {
+        Some(RankSlots {
             peer,
             memory,
             places: if is_short { FEW_PLACES } else { PLACES },
@@ -234,7 +235,7 @@ impl Shelf {
 mod tests {
     use super::*;
 
-    /// Whatever collectives in a row put up at most, side by side and on the shelf.
+    /// Whatever collectives in a row posted at most, side by side and in the memory of one rank.
     #[test]
     fn data_that_take_turns_lie_apart() {
         for (places, longest) in

@@ -1,4 +1,4 @@
-//! Parts of any length, which only those know who give and who get them. On a shelf they lie behind a table that says
+//! Parts of any length, which only those know who give and who get them. In a slot they lie behind a table that says
 //! where each begins; who has no room for them there says where they lie, or that they come by messages. Each rank goes
 //! its own way, and the others see which.
 
@@ -6,9 +6,9 @@ use std::iter;
 
 use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
 
-use super::round::Round;
-use super::shelf::{LONG, NOTHING, PLACE};
-use crate::collective::published::Told;
+use super::epoch::Epoch;
+use super::layout::{LONG, NOTHING, PLACE};
+use crate::collective::direct_access::ExposedAddress;
 use crate::engine::{Completion, Failure};
 use crate::select::Collective;
 use crate::tuning::SLOT_ROOM;
@@ -22,17 +22,17 @@ const _: () = assert!(SLOT_ROOM <= 1 << Border::BITS);
 const BEFORE: usize = size_of::<u64>() / size_of::<Border>();
 
 /// A place has room for the addresses of parts for so many ranks.
-pub(in crate::collective) const MOST_TAKERS: usize = PLACE / size_of::<Told>();
+pub(in crate::collective) const MOST_TAKERS: usize = PLACE / size_of::<ExposedAddress>();
 
 /// How a part comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::collective) enum Comes {
-    /// It was on a shelf.
-    FromShelf,
+    /// It was in a slot.
+    FromSlot,
     /// It was read where it lies, so its owner waits until others have left.
     FromThere,
     /// By a message.
-    Later,
+    ByMessage,
 }
 
 /// Where the parts for so many ranks begin.
@@ -40,7 +40,7 @@ fn end_of_table(ranks: usize) -> usize {
     (BEFORE + ranks + 1) * size_of::<Border>()
 }
 
-/// What a rank puts up whose parts for so many ranks have so many bytes in all.
+/// What a rank posts whose parts for so many ranks have so many bytes in all.
 fn len_of(bytes: usize, ranks: usize) -> usize {
     bytes.saturating_add(end_of_table(ranks))
 }
@@ -50,26 +50,26 @@ pub(in crate::collective) fn parts(bytes: usize, ranks: usize) -> Collective {
     Collective::Uneven { len: len_of(bytes, ranks) }
 }
 
-impl Round<'_> {
-    /// Puts what this rank has for all, by rank, on its shelf, which has room for it.
-    pub(in crate::collective) fn put_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
+impl Epoch<'_> {
+    /// Puts what this rank has for all, by rank, in its slot, which has room for it.
+    pub(in crate::collective) fn post_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
         let mut table = [0; BEFORE + MOST_TAKERS + 1];
         let (table, mut end) = (&mut table[..BEFORE + parts.len() + 1], 0);
         for (border, part) in table[BEFORE + 1..].iter_mut().zip(parts) {
             end += part.len();
             *border = end as Border;
         }
-        let (_, places) = self.shelf(self.team.rank).data(self.number(), len_of(end, parts.len()));
+        let (_, places) = self.slots_of(self.team.rank).data(self.number(), len_of(end, parts.len()));
         self.wait_for_turn(places)?;
-        let done = self.shelf(self.team.rank).slot(self.number()).done();
+        let done = self.slots_of(self.team.rank).slot(self.number()).done();
         self.team.process.engine().set_words([(done, 0)], &[]);
         let table = ReadSpan::from(bytemuck::cast_slice(table));
-        self.put(iter::once(table).chain(parts.iter().copied()))
+        self.post(iter::once(table).chain(parts.iter().copied()))
     }
 
-    /// Waits until `rank` has put up or announced its parts, and takes this rank's, unless it comes later. The
+    /// Waits until `rank` has posted or announced its parts, and takes this rank's, unless it comes later. The
     /// collective goes through `working_set` bytes of memory in all ranks together.
-    pub(in crate::collective) fn take_part(
+    pub(in crate::collective) fn read_part(
         &self,
         rank: usize,
         into: WriteSpan<'_>,
@@ -80,17 +80,17 @@ impl Round<'_> {
             NOTHING => self.team.note(Failure::Nothing { source: self.team.peers[rank] }),
             LONG => return self.take_announced(rank, into, working_set),
             len => {
-                let (place, _) = self.shelf(rank).data(self.number(), len as usize);
-                let [start, end]: [Border; 2] = self.read(rank, place + (BEFORE + me) * size_of::<Border>())?;
+                let (place, _) = self.slots_of(rank).data(self.number(), len as usize);
+                let [start, end]: [Border; 2] = self.value(rank, place + (BEFORE + me) * size_of::<Border>())?;
                 let peer = self.team.peers[rank];
                 let bytes = end.checked_sub(start).ok_or(Failure::Remote { peer, error: RemoteError::Refused })?;
                 let parts = place + end_of_table(self.team.size());
                 let taken = self.fitting(rank, u64::from(bytes), into)?;
-                let part = self.shelf(rank).part(parts + start as usize, taken.len())?;
+                let part = self.slots_of(rank).part(parts + start as usize, taken.len())?;
                 self.given(part).copy_to(taken);
             }
         }
-        Ok(Comes::FromShelf)
+        Ok(Comes::FromSlot)
     }
 
     fn take_announced(&self, rank: usize, into: WriteSpan<'_>, working_set: usize) -> Result<Comes, Failure> {
@@ -98,15 +98,15 @@ impl Round<'_> {
         if self.announced(rank)?.in_trouble != 0 {
             self.team.note(Failure::Nothing { source: peer });
         }
-        let addresses = self.shelf(rank).addresses(self.number());
-        let told: Told = self.read(rank, addresses + me * size_of::<Told>())?;
-        if !told.is_readable() {
-            return Ok(Comes::Later);
+        let addresses = self.slots_of(rank).addresses(self.number());
+        let address: ExposedAddress = self.value(rank, addresses + me * size_of::<ExposedAddress>())?;
+        if !address.is_readable() {
+            return Ok(Comes::ByMessage);
         }
-        let taken = self.fitting(rank, told.address().len, into)?;
+        let taken = self.fitting(rank, address.address().len, into)?;
         if !taken.is_empty() {
             let reading = Reading { working_set: working_set as u64, with_others: self.team.size() > 2 };
-            self.team.process.engine().read_published(peer, &told.address(), 0, taken, reading)?;
+            self.team.process.engine().read_published(peer, &address.address(), 0, taken, reading)?;
         }
         Ok(Comes::FromThere)
     }

@@ -1,11 +1,11 @@
-//! One collective's use of the shelves.
+//! One collective's use of the slots: its epoch.
 
 use rwmpi_transport::{LentSpan, ReadSpan, SharedPart, SharedWord, WriteSpan};
 
-use super::shelf::{FETCHED_AHEAD, LONG, NOTHING, Shelf};
-use super::{Announced, Shelves};
+use super::layout::{FETCHED_AHEAD, LONG, NOTHING, RankSlots};
+use super::{Announced, Slots};
 use crate::Mark;
-use crate::collective::published::{Addresses, Told};
+use crate::collective::direct_access::{Addresses, ExposedAddress};
 use crate::collective::reduction::Reduction;
 use crate::collective::scratch::append;
 use crate::collective::team::Team;
@@ -25,58 +25,58 @@ const TIMES: u32 = 20;
 const MEASURED: u64 = 31;
 
 #[derive(Clone, Copy)]
-pub(in crate::collective) struct Round<'a> {
+pub(in crate::collective) struct Epoch<'a> {
     pub(super) team: &'a Team<'a>,
-    pub(super) shelves: &'a Shelves,
+    pub(super) slots: &'a Slots,
     number: u64,
-    /// How many bytes others may take from this rank. A word: where parts of one were written, the round could not be
+    /// How many bytes others may take from this rank. A word: where parts of one were written, the epoch could not be
     /// copied soon (docs/decisions/0049).
     given: usize,
 }
 
-impl<'a> Round<'a> {
-    pub(super) fn new(team: &'a Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
-        Round { team, shelves, number, given: usize::MAX }
+impl<'a> Epoch<'a> {
+    pub(super) fn new(team: &'a Team<'a>, slots: &'a Slots, number: u64) -> Self {
+        Epoch { team, slots, number, given: usize::MAX }
     }
 
     /// How many collectives whose data or addresses lie in places take turns.
     pub(super) fn places(&self) -> u64 {
-        self.shelf(self.team.rank).places()
+        self.slots_of(self.team.rank).places()
     }
 
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    pub(super) fn shelf(&self, rank: usize) -> &'a Shelf {
-        &self.shelves.shelves[rank]
+    pub(super) fn slots_of(&self, rank: usize) -> &'a RankSlots {
+        &self.slots.of_ranks[rank]
     }
 
-    /// Puts `parts`, one behind the other, on this rank's shelf. Nothing is returned that would have to be copied:
+    /// Posts `parts`, one behind the other, in this rank's slot. Nothing is returned that would have to be copied:
     /// behind the stamp, which takes a line from the others, a processor waits for that before it reads what several
     /// writes have made.
     #[inline(always)]
-    pub(super) fn put<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
+    pub(super) fn post<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
-        let mine = self.shelf(self.team.rank);
+        let mine = self.slots_of(self.team.rank);
         let (place, places) = mine.data(self.number, len);
         // There are as many slots, or more: the own one is free, too.
         self.wait_for_turn(places)?;
-        self.put_at(mine, place, len, parts)
+        self.post_at(mine, place, len, parts)
     }
 
-    /// As [`Round::put`], when it is this rank's turn.
-    pub(super) fn put_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
+    /// As [`Epoch::post`], when it is this rank's turn.
+    pub(super) fn post_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
-        let mine = self.shelf(self.team.rank);
+        let mine = self.slots_of(self.team.rank);
         let (place, _) = mine.data(self.number, len);
-        self.put_at(mine, place, len, parts)
+        self.post_at(mine, place, len, parts)
     }
 
     #[inline(always)]
-    fn put_at<'s>(
+    fn post_at<'s>(
         &mut self,
-        mine: &Shelf,
+        mine: &RankSlots,
         mut place: usize,
         len: usize,
         parts: impl Iterator<Item = ReadSpan<'s>>,
@@ -87,12 +87,12 @@ impl<'a> Round<'a> {
             NOTHING
         } else {
             for part in parts {
-                engine.write_shared(mine.part(place, part.len())?, part, self.shelves.far.get());
+                engine.write_shared(mine.part(place, part.len())?, part, self.slots.far.get());
                 place += part.len();
             }
             len as u64
         };
-        self.shelves.stamp(team, &mut engine, self.number, says);
+        self.slots.stamp(team, &mut engine, self.number, says);
         self.given = len;
         Ok(())
     }
@@ -101,12 +101,12 @@ impl<'a> Round<'a> {
     #[inline(always)]
     pub(super) fn said(&self, rank: usize, next: Option<SharedPart>) -> Result<u64, Failure> {
         self.wait_and_fetch(rank, self.number, next)?;
-        let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len());
+        let word = self.team.process.engine().word(self.slots_of(rank).slot(self.number).len());
         self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
         Ok(word & NOTHING)
     }
 
-    /// Waits until `rank` has put its data up; their length, unless it is in trouble.
+    /// Waits until `rank` has posted its data; their length, unless it is in trouble.
     #[inline(always)]
     fn see(&self, rank: usize, next: Option<SharedPart>) -> Result<Option<u64>, Failure> {
         let said = self.said(rank, next)?;
@@ -116,29 +116,29 @@ impl<'a> Round<'a> {
         Ok((said != NOTHING).then_some(said))
     }
 
-    /// Waits until `rank` has put up as many bytes as `len`, of which it takes those from `offset` on.
-    pub(in crate::collective) fn take(
+    /// Waits until `rank` has posted as many bytes as `len`, of which it takes those from `offset` on.
+    pub(in crate::collective) fn read(
         &self,
         rank: usize,
         len: usize,
         offset: usize,
         into: WriteSpan<'_>,
     ) -> Result<(), Failure> {
-        if self.has_put(rank, len, offset, into.len())? {
+        if self.has_posted(rank, len, offset, into.len())? {
             self.data_of(rank, len, offset, into.len())?.copy_to(into);
-            let shelf = self.shelf(rank);
-            if self.given == 0 && shelf.taken_in.replace(self.number) + 1 == self.number {
-                self.team.process.engine().fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp(), false);
+            let theirs = self.slots_of(rank);
+            if self.given == 0 && theirs.taken_in.replace(self.number) + 1 == self.number {
+                self.team.process.engine().fetch_word(theirs.slot(self.number + FETCHED_AHEAD).stamp(), false);
             }
         }
         Ok(())
     }
 
-    /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which a `part` from
+    /// Waits until `rank` has posted its data; whether there are as many bytes as `len`, of which a `part` from
     /// `offset` on is read next.
     #[inline(always)]
-    fn has_put(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<bool, Failure> {
-        let next = self.shelf(rank).lines_ahead(self.number, len, offset, part);
+    fn has_posted(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<bool, Failure> {
+        let next = self.slots_of(rank).lines_ahead(self.number, len, offset, part);
         let Some(put) = self.see(rank, next)? else { return Ok(false) };
         if put != len as u64 {
             let bytes = if put == LONG { self.announced(rank)?.len } else { put };
@@ -154,15 +154,15 @@ impl<'a> Round<'a> {
         self.team.note_or_end(differs).map(|()| false)
     }
 
-    /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
+    /// Of the `len` bytes that `rank` has posted, so many from `offset` on.
     #[inline(always)]
     fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<LentSpan<'a>, Failure> {
-        let shelf = self.shelf(rank);
-        let (place, _) = shelf.data(self.number, len);
-        Ok(self.given(shelf.part(place + offset, part)?))
+        let theirs = self.slots_of(rank);
+        let (place, _) = theirs.data(self.number, len);
+        Ok(self.given(theirs.part(place + offset, part)?))
     }
 
-    /// The bytes of a part of somebody's shelf. What several read need not go back and forth between them.
+    /// The bytes of a part of somebody's slot. What several read need not go back and forth between them.
     #[inline(always)]
     pub(super) fn given(&self, part: SharedPart) -> LentSpan<'a> {
         let data = self.team.shared_span(part);
@@ -171,18 +171,18 @@ impl<'a> Round<'a> {
 
     /// What `rank` has said about data that are elsewhere.
     pub(super) fn announced(&self, rank: usize) -> Result<Announced, Failure> {
-        self.read(rank, Shelf::announcement(self.number))
+        self.value(rank, RankSlots::announcement(self.number))
     }
 
     /// Where the data lie that `rank` has announced.
-    pub(in crate::collective) fn told(&self, rank: usize) -> Result<[Told; 2], Failure> {
-        self.read(rank, self.shelf(rank).addresses(self.number))
+    pub(in crate::collective) fn addresses(&self, rank: usize) -> Result<[ExposedAddress; 2], Failure> {
+        self.value(rank, self.slots_of(rank).addresses(self.number))
     }
 
-    pub(super) fn read<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
+    pub(super) fn value<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
         let mut value = T::zeroed();
         let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut value));
-        let part = self.shelf(rank).part(place, into.len())?;
+        let part = self.slots_of(rank).part(place, into.len())?;
         self.team.shared_span(part).copy_to(into);
         Ok(value)
     }
@@ -217,13 +217,13 @@ impl<'a> Round<'a> {
 
     /// Where all have their data, once they have announced them, if all announce as many bytes as `len`. The same on
     /// all ranks that do.
-    pub(in crate::collective) fn all_told(&self, len: usize) -> Result<Option<Addresses>, Failure> {
-        let (mut told, mut agreed) = (Addresses::new(), true);
+    pub(in crate::collective) fn all_addresses(&self, len: usize) -> Result<Option<Addresses>, Failure> {
+        let (mut addresses, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.team.size() {
             agreed &= self.agrees(rank, len)?;
-            told.push(self.told(rank)?);
+            addresses.push(self.addresses(rank)?);
         }
-        Ok(agreed.then_some(told))
+        Ok(agreed.then_some(addresses))
     }
 
     /// Waits until all have come as far.
@@ -246,13 +246,13 @@ impl<'a> Round<'a> {
     #[inline]
     fn leave_as(&self, in_trouble: bool) {
         let said = self.number | if in_trouble { IN_TROUBLE } else { 0 };
-        let done = self.shelf(self.team.rank).slot(self.number).done();
+        let done = self.slots_of(self.team.rank).slot(self.number).done();
         self.team.process.engine().set_words([(done, said)], self.team.peers);
     }
 
     /// Waits until `rank`, which has announced data, uses those of others no more.
     pub(in crate::collective) fn has_left(&self, rank: usize) -> Result<(), Failure> {
-        let done = self.shelf(rank).slot(self.number).done();
+        let done = self.slots_of(rank).slot(self.number).done();
         self.look_for(rank, done, self.number, None)?;
         if self.team.process.engine().word(done) & IN_TROUBLE != 0 {
             self.team.note_or_end(Failure::Nothing { source: self.team.peers[rank] })?;
@@ -267,25 +267,26 @@ impl<'a> Round<'a> {
 
     /// Whether `rank` is known to have come.
     pub(in crate::collective) fn has_come(&self, rank: usize) -> bool {
-        let shelf = self.shelf(rank);
-        shelf.is_stamped(self.number) || self.team.process.engine().word(shelf.slot(self.number).stamp()) >= self.number
+        let theirs = self.slots_of(rank);
+        theirs.is_stamped(self.number)
+            || self.team.process.engine().word(theirs.slot(self.number).stamp()) >= self.number
     }
 
     /// Of the chunks that are to be put where `rank` has announced, the next that nobody has taken.
     pub(in crate::collective) fn take_chunk(&self, rank: usize) -> u64 {
-        self.team.process.engine().add_to_word(self.shelf(rank).slot(self.number).taken(), 1)
+        self.team.process.engine().add_to_word(self.slots_of(rank).slot(self.number).taken(), 1)
     }
 
     /// Says that this rank has put one there.
     pub(in crate::collective) fn has_helped(&self, rank: usize) {
         let mut engine = self.team.process.engine();
-        engine.add_to_word(self.shelf(rank).slot(self.number).helped(), 1);
+        engine.add_to_word(self.slots_of(rank).slot(self.number).helped(), 1);
         engine.wake(self.team.peers[rank]);
     }
 
     /// Waits until `helper` has put so many here.
     pub(in crate::collective) fn wait_for_help(&self, helper: usize, chunks: u64) -> Result<(), Failure> {
-        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped(), chunks, None)
+        self.look_for(helper, self.slots_of(self.team.rank).slot(self.number).helped(), chunks, None)
     }
 
     pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -293,8 +294,8 @@ impl<'a> Round<'a> {
         (0..self.team.size()).filter(move |&rank| rank != me)
     }
 
-    /// Combines what the ranks before `end`, at least one, have put up, in rank order: of `len` bytes each those from
-    /// `offset` on, as many as `result` has. `own` are these of this rank, where they were before it put them up;
+    /// Combines what the ranks before `end`, at least one, have posted, in rank order: of `len` bytes each those from
+    /// `offset` on, as many as `result` has. `own` are these of this rank, where they were before it posted them;
     /// `result` may lie there, too.
     pub(in crate::collective) fn combine(
         &self,
@@ -306,7 +307,7 @@ impl<'a> Round<'a> {
         end: usize,
     ) -> Result<(), Failure> {
         self.wait_for_those_beside(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
-        // Later, what lies where the result goes is there on the shelf only.
+        // Later, what lies where the result goes is in the slot only.
         let stays = (own.start() as usize).abs_diff(result.start() as usize) >= result.len();
         let here = |rank| (rank == self.team.rank && (rank == 0 || stays)).then_some(own);
         match op.where_it_lies() {
@@ -327,7 +328,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Of what `rank` has put up, unless that is `here`, a `part` from `offset` on: there are as many bytes as `len`,
+    /// Of what `rank` has posted, unless that is `here`, a `part` from `offset` on: there are as many bytes as `len`,
     /// or there is trouble.
     #[inline(always)]
     fn part_of<'d>(
@@ -344,11 +345,11 @@ impl<'a> Round<'a> {
         if let Some(here) = here {
             return Ok(here.into());
         }
-        self.has_put(rank, len, offset, part)?;
+        self.has_posted(rank, len, offset, part)?;
         self.data_of(rank, len, offset, part)
     }
 
-    /// As [`Round::combine`], of copies of the others' data. `here` is what this rank has, at its own number.
+    /// As [`Epoch::combine`], of copies of the others' data. `here` is what this rank has, at its own number.
     fn combine_copies<'d>(
         &self,
         len: usize,
@@ -360,14 +361,14 @@ impl<'a> Round<'a> {
     ) -> Result<(), Failure> {
         match here(0) {
             Some(own) => own.copy_to(result),
-            None => self.take(0, len, offset, result)?,
+            None => self.read(0, len, offset, result)?,
         }
-        self.shelves.with_room(result.len(), |theirs| {
+        self.slots.with_room(result.len(), |theirs| {
             for rank in 1..end {
                 if let Some(own) = here(rank) {
                     append(self.team, op, result, own);
                 } else {
-                    self.take(rank, len, offset, theirs)?;
+                    self.read(rank, len, offset, theirs)?;
                     append(self.team, op, result, theirs.as_read());
                 }
             }
@@ -376,27 +377,27 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until all have finished with the last collective before this one to have its place, of so many. Who has to
-    /// wait lets them come half as far again, so that it looks at their shelves, and may have to give way to them, only
+    /// wait lets them come half as far again, so that it looks at their slots, and may have to give way to them, only
     /// now and then.
     #[inline]
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
         let last_user = self.number.saturating_sub(places);
-        if last_user < self.shelves.all_at.get() { Ok(()) } else { self.let_all_reach(last_user + places / 2) }
+        if last_user < self.slots.all_at.get() { Ok(()) } else { self.let_all_reach(last_user + places / 2) }
     }
 
     #[cold]
     fn let_all_reach(&self, number: u64) -> Result<(), Failure> {
         self.wait_for_others(|rank| self.wait_as_for_all(rank, number))?;
-        self.shelves.all_at.set(number);
+        self.slots.all_at.set(number);
         Ok(())
     }
 
-    /// Waits until all others have stamped their shelves for this collective.
+    /// Waits until all others have stamped their slots for this collective.
     pub(super) fn wait_for_all(&self) -> Result<(), Failure> {
         self.wait_for_others(|rank| self.wait_as_for_all(rank, self.number))
     }
 
-    /// Waits until `rank` has stamped its shelf for collective `number`.
+    /// Waits until `rank` has stamped its slot for collective `number`.
     #[inline]
     fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
         self.wait_and_fetch(rank, number, None)
@@ -405,26 +406,26 @@ impl<'a> Round<'a> {
     /// The same, after which `next` is read.
     #[inline(always)]
     fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
-        let shelf = self.shelf(rank);
-        if shelf.is_stamped(number) {
+        let theirs = self.slots_of(rank);
+        if theirs.is_stamped(number) {
             return Ok(());
         }
-        let stamp = shelf.slot(number).stamp();
+        let stamp = theirs.slot(number).stamp();
         if self.team.process.engine().word(stamp) < number {
             self.look_for(rank, stamp, number, next)?;
         }
-        shelf.has_stamped(number);
+        theirs.has_stamped(number);
         Ok(())
     }
 
-    /// As [`Round::wait`], where all others are waited for: if one of them has gone, it does not matter for whom this
+    /// As [`Epoch::wait`], where all others are waited for: if one of them has gone, it does not matter for whom this
     /// looks first.
     fn wait_as_for_all(&self, rank: usize, number: u64) -> Result<(), Failure> {
-        let shelf = self.shelf(rank);
-        if shelf.is_stamped(number) {
+        let theirs = self.slots_of(rank);
+        if theirs.is_stamped(number) {
             return Ok(());
         }
-        let stamp = |rank: usize| self.shelf(rank).slot(number).stamp();
+        let stamp = |rank: usize| self.slots_of(rank).slot(number).stamp();
         let (process, peers) = (self.team.process, self.team.peers);
         let has_come = |rank: usize| process.engine().has_word(stamp(rank), number, 1, None);
         if !self.finds(rank, stamp(rank), number, None) {
@@ -434,7 +435,7 @@ impl<'a> Round<'a> {
             let done = || has_come(rank).then_some(());
             process.wait_for_several(Several::All, Awaited::Step(peers[rank]), missing, done)?;
         }
-        shelf.has_stamped(number);
+        theirs.has_stamped(number);
         Ok(())
     }
 
@@ -453,7 +454,7 @@ impl<'a> Round<'a> {
         let process = self.team.process;
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
-        if self.shelves.crowded && !process.others_may_want_turn() {
+        if self.slots.crowded && !process.others_may_want_turn() {
             self.look_where_crowded(rank, word, number)
         } else {
             self.look(rank, word, number, patience, next)
@@ -467,7 +468,7 @@ impl<'a> Round<'a> {
         if !self.number.is_multiple_of(MEASURED) {
             return engine.has_word(word, number, looks, next);
         }
-        self.shelves.measure(rank, |distance| engine.measure_word(word, number, looks, distance))
+        self.slots.measure(rank, |distance| engine.measure_word(word, number, looks, distance))
     }
 
     /// Looks a while for a word that `rank` sets, where ranks share processors.
@@ -501,7 +502,7 @@ impl<'a> Round<'a> {
 
     #[inline]
     fn wait_for_those_beside(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
-        if self.shelves.crowded { self.beside().try_for_each(wait) } else { Ok(()) }
+        if self.slots.crowded { self.beside().try_for_each(wait) } else { Ok(()) }
     }
 
     /// Those that can come no further before this rank gives way.

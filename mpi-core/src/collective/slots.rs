@@ -1,29 +1,29 @@
-//! Short data on one node: every rank of a communicator has a *shelf* in shared memory, puts its data there, and takes
-//! what it needs from the shelves of others. There are no messages, no matching and no partners, so no rank waits for
+//! Short data on one node: every rank of a communicator has *slots* in shared memory, posts its data there, and reads
+//! what it needs from the slots of others. There are no messages, no matching and no partners, so no rank waits for
 //! one that only passes things on: with more ranks than cores, that saves a change of process for each step of an
-//! algorithm. Who has long data says there where they are.
+//! algorithm. A rank with long data says in its slot where they are.
 //!
-//! Nonblocking collectives have shelves of their own, with rules of their own ([`later`]). Among one rank alone nothing
-//! is put anywhere.
+//! Nonblocking collectives have slots of their own, with rules of their own ([`nonblocking`]). A rank that is alone
+//! posts nothing.
 //!
-//! A shelf has some slots, used in turn by the blocking collectives that use shelves at all, so that who only gives may
-//! be as many collectives ahead. In each slot a stamp says which of them the data belong to. Invariants:
-//! 1. Only the owner writes to its shelf, but for counts: of those who have left, and of chunks that others put where
+//! One blocking collective that uses slots is an *epoch*. Epochs use the slots of a rank in turn, so that a rank that
+//! only gives may be as many epochs ahead. In each slot a stamp says to which epoch the data belong. Invariants:
+//! 1. Only the owner writes to its slots, but for counts: of those who have left, and of chunks that others write where
 //!    it wants them.
-//! 2. Every rank stamps its shelf once in every such collective, whether or not it has data.
-//! 3. A rank writes to where the data of collective `n` were once all have stamped `n + 1`: whoever did had finished
-//!    with `n`.
-//! 4. A rank whose data no shelf has room for says on its shelf how long they are, and looks whether those on whom it
-//!    will depend say the same ([`Round::agrees`]): so ranks that disagree about the length, and therefore about the
+//! 2. Every rank stamps its slot once in every epoch, whether or not it has data.
+//! 3. A rank writes to where the data of epoch `n` were once all have stamped `n + 1`: a rank that has stamped it had
+//!    finished with `n`.
+//! 4. A rank whose data no slot has room for says in its slot how long they are, and looks whether those on whom it
+//!    will depend say the same ([`Epoch::agrees`]): so ranks that disagree about the length, and therefore about the
 //!    way, do not wait for each other. Parts of any length are the exception: each rank goes its own way with those
 //!    that it gives ([`parts`]).
-//! 5. A shelf's memory is used for something else once all other ranks have left the communicator.
+//! 5. The memory of slots is used for something else once all other ranks have left the communicator.
 
-mod later;
-mod lent;
+mod epoch;
+mod exposed;
+mod layout;
+mod nonblocking;
 mod parts;
-mod round;
-mod shelf;
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -31,7 +31,7 @@ use bytemuck::Zeroable;
 use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
 
 use super::allgather;
-use super::published::Told;
+use super::direct_access::ExposedAddress;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
@@ -39,25 +39,25 @@ use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::select::{Collective, SlotLimits, slots};
 use crate::shared_buffer::Buffer;
-pub(crate) use later::{Later, Turn};
-use later::{Over, Step};
+pub(super) use epoch::Epoch;
+use layout::{FETCHED_AHEAD, LONG, RankSlots, SHORT_CAPACITY};
+pub(crate) use nonblocking::{Nonblocking, Turn};
+use nonblocking::{Over, Step};
 pub(super) use parts::{Comes, MOST_TAKERS, parts};
-pub(super) use round::Round;
-use shelf::{FETCHED_AHEAD, LONG, SHORT_CAPACITY, Shelf};
 
 /// By how many long broadcasts a root can be ahead.
 const ASIDES: usize = 4;
 
-/// The shelves of a communicator, once they are known; `None` inside: there are none.
-pub(crate) type OnceShelves = OnceCell<Option<Shelves>>;
+/// The slots of a communicator, once they are known; `None` inside: there are none.
+pub(crate) type OnceSlots = OnceCell<Option<Slots>>;
 
-pub(crate) struct Shelves {
+pub(crate) struct Slots {
     mine: Buffer<u128>,
     /// By rank.
-    shelves: Box<[Shelf]>,
-    /// How many collectives have used them.
+    of_ranks: Box<[RankSlots]>,
+    /// How many epochs there have been.
     count: Cell<u64>,
-    /// All are known to have stamped their shelves for this one.
+    /// All are known to have stamped their slots for this one.
     all_at: Cell<u64>,
     /// Copies of what this rank has broadcast, used in turn.
     asides: [Cell<Option<Aside>>; ASIDES],
@@ -73,10 +73,10 @@ pub(crate) struct Shelves {
     over: RefCell<Over>,
 }
 
-/// Shelves, and how far a collective goes on them now.
+/// Slots, and how far a collective goes with them now.
 #[derive(Clone, Copy)]
 pub(crate) struct Shelved<'a> {
-    shelves: &'a Shelves,
+    slots: &'a Slots,
     step: Step,
 }
 
@@ -86,7 +86,7 @@ struct Aside {
     last_used_in: u64,
 }
 
-/// A shelf that its owner uses no more.
+/// Slots that their owner uses no more.
 pub(crate) struct Retired {
     _memory: Buffer<u128>,
     _asides: [Cell<Option<Aside>>; ASIDES],
@@ -103,75 +103,75 @@ pub(super) struct Announced {
 }
 
 impl<'a> Team<'a> {
-    /// The team's shelves, if it has any, and nothing else to do than to use them. The same on all ranks.
+    /// The team's slots, if it has any, and nothing else to do than to use them. The same on all ranks.
     #[inline]
-    pub(super) fn shelves(self) -> Result<Option<&'a Shelves>, Failure> {
-        let Some(shelves) = self.shelves.filter(|_| self.waits || self.size() == 1) else { return Ok(None) };
-        if shelves.get().is_none() {
-            self.settle_shelves(shelves)?;
+    pub(super) fn slots(self) -> Result<Option<&'a Slots>, Failure> {
+        let Some(slots) = self.slots.filter(|_| self.waits || self.size() == 1) else { return Ok(None) };
+        if slots.get().is_none() {
+            self.settle_slots(slots)?;
         }
-        Ok(shelves.get().and_then(Option::as_ref))
+        Ok(slots.get().and_then(Option::as_ref))
     }
 
     /// The same, if they have room for that collective.
     #[inline]
-    pub(super) fn shelves_for(self, what: Collective) -> Result<Option<&'a Shelves>, Failure> {
-        let are_made = self.shelves.is_some_and(|shelves| shelves.get().is_some());
+    pub(super) fn slots_for(self, what: Collective) -> Result<Option<&'a Slots>, Failure> {
+        let are_made = self.slots.is_some_and(|slots| slots.get().is_some());
         // Nobody makes any for what has no room there.
         if !are_made && !self.slot_limits().have_room_for(what) {
             return Ok(None);
         }
-        Ok(self.shelves()?.filter(|shelves| shelves.limits.have_room_for(what)))
+        Ok(self.slots()?.filter(|slots| slots.limits.have_room_for(what)))
     }
 
-    /// Up to which lengths its collectives go by shelves.
+    /// Up to which lengths its collectives go by slots.
     fn slot_limits(self) -> SlotLimits {
         let processors = self.process.engine().processors();
         SlotLimits::new(self.process.tuning(), self.size(), processors, SHORT_CAPACITY)
     }
 
-    /// Whether the shelf of one of its ranks is a short one.
-    pub(super) fn has_short_shelves(self) -> bool {
+    /// Whether each of its ranks has short slots.
+    pub(super) fn has_short_slots(self) -> bool {
         slots::are_short(self.process.tuning(), self.size())
     }
 
     #[cold]
     #[inline(never)]
-    fn settle_shelves(self, shelves: &OnceShelves) -> Result<(), Failure> {
-        let made = self.process.block_on(|| self.make_shelves())?;
-        let _ = shelves.set(made);
+    fn settle_slots(self, slots: &OnceSlots) -> Result<(), Failure> {
+        let made = self.process.block_on(|| self.make_slots())?;
+        let _ = slots.set(made);
         Ok(())
     }
 
     #[cold]
-    async fn make_shelves(self) -> Result<Option<Shelves>, Failure> {
+    async fn make_slots(self) -> Result<Option<Slots>, Failure> {
         if self.size() == 1 {
             let nothing = Buffer::recycled(self.process.engine().heap(), 0);
-            return Ok(Some(Shelves::new(nothing, Box::new([]), SlotLimits::ALONE, false)));
+            return Ok(Some(Slots::new(nothing, Box::new([]), SlotLimits::ALONE, false)));
         }
         let processors = self.process.engine().processors();
-        if !slots::are_worth_it(self.process.tuning(), self.size(), processors) || !self.may_publish() {
+        if !slots::are_worth_it(self.process.tuning(), self.size(), processors) || !self.may_access_directly() {
             return Ok(None);
         }
         self.process.reuse_retired();
         let mine =
-            Buffer::recycled(self.process.engine().heap(), shelf::len(self.has_short_shelves()) / size_of::<u128>());
-        let told = self.tell_where(ReadSpan::from(bytemuck::cast_slice(&mine)));
-        let shelf = Shelf::new(self, self.peers[self.rank], told.address());
-        if let Some(shelf) = shelf.as_ref().filter(|_| mine.is_shared()) {
+            Buffer::recycled(self.process.engine().heap(), layout::len(self.has_short_slots()) / size_of::<u128>());
+        let address = self.address_of(ReadSpan::from(bytemuck::cast_slice(&mine)));
+        let own = RankSlots::new(self, self.peers[self.rank], address.address());
+        if let Some(own) = own.as_ref().filter(|_| mine.is_shared()) {
             let mut engine = self.process.engine();
-            shelf.words().for_each(|word| engine.set_words([(word, 0)], &[]));
+            own.words().for_each(|word| engine.set_words([(word, 0)], &[]));
         }
-        let told = if mine.is_shared() && shelf.is_some() { told } else { Told::UNREADABLE };
-        let mut heard = vec![Told::zeroed(); self.size()];
-        heard[self.rank] = told;
-        let (received, len) = (WriteSpan::from(bytemuck::cast_slice_mut(&mut heard)), size_of::<Told>());
+        let address = if mine.is_shared() && own.is_some() { address } else { ExposedAddress::UNREADABLE };
+        let mut addresses = vec![ExposedAddress::zeroed(); self.size()];
+        addresses[self.rank] = address;
+        let (received, len) = (WriteSpan::from(bytemuck::cast_slice_mut(&mut addresses)), size_of::<ExposedAddress>());
         apart(|| allgather::short(self.always_sends(), |rank| received.part(rank * len, len))).await?;
-        let shelves = heard.iter().zip(self.peers);
-        let shelves: Option<Box<[Shelf]>> =
-            shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
+        let slots = addresses.iter().zip(self.peers);
+        let slots: Option<Box<[RankSlots]>> =
+            slots.map(|(address, &peer)| RankSlots::new(self, peer, address.address())).collect();
         let crowded = self.process.engine().is_crowded();
-        Ok(shelves.map(|shelves| Shelves::new(mine, shelves, self.slot_limits(), crowded)))
+        Ok(slots.map(|slots| Slots::new(mine, slots, self.slot_limits(), crowded)))
     }
 }
 
@@ -182,17 +182,17 @@ impl<'a> Shelved<'a> {
         self,
         team: &'a Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<Option<Round<'a>>, Failure> {
-        let Shelved { shelves, step } = self;
+    ) -> Result<Option<Epoch<'a>>, Failure> {
+        let Shelved { slots, step } = self;
         match step {
-            Step::Whole if shelves.are_alone() => Ok(Some(Round::new(team, shelves, 0))),
+            Step::Whole if slots.are_alone() => Ok(Some(Epoch::new(team, slots, 0))),
             Step::Whole => {
-                let mut round = shelves.next_round(team);
-                round.put(parts)?;
-                Ok(Some(round))
+                let mut epoch = slots.next_epoch(team);
+                epoch.post(parts)?;
+                Ok(Some(epoch))
             }
-            Step::Put(number) => Round::new(team, shelves, number).put_now(parts).map(|()| None),
-            Step::Take(number) => Ok(Some(Round::new(team, shelves, number))),
+            Step::Put(number) => Epoch::new(team, slots, number).post_now(parts).map(|()| None),
+            Step::Take(number) => Ok(Some(Epoch::new(team, slots, number))),
         }
     }
 }
@@ -200,11 +200,11 @@ impl<'a> Shelved<'a> {
 /// Of the chunks that go to one place, its owner begins with the first, and takes that upon itself before anybody can.
 const TAKEN_BY_OWNER: u64 = 1;
 
-impl Shelves {
-    fn new(mine: Buffer<u128>, shelves: Box<[Shelf]>, limits: SlotLimits, crowded: bool) -> Self {
+impl Slots {
+    fn new(mine: Buffer<u128>, of_ranks: Box<[RankSlots]>, limits: SlotLimits, crowded: bool) -> Self {
         let (count, all_at, far) = (Cell::new(0), Cell::new(1), Cell::new(false));
         let (asides, room, over) = Default::default();
-        Shelves { mine, shelves, count, all_at, asides, room, limits, crowded, far, over }
+        Slots { mine, of_ranks, count, all_at, asides, room, limits, crowded, far, over }
     }
 
     /// Up to which lengths collectives go by them.
@@ -213,37 +213,42 @@ impl Shelves {
         &self.limits
     }
 
-    /// Whether there is one rank only, which has nothing to put up.
+    /// Whether there is one rank only, which has nothing to posted.
     #[inline]
     fn are_alone(&self) -> bool {
-        self.shelves.is_empty()
+        self.of_ranks.is_empty()
     }
 
     /// For a collective whose caller waits.
     #[inline]
     pub(crate) fn whole(&self) -> Shelved<'_> {
-        Shelved { shelves: self, step: Step::Whole }
+        Shelved { slots: self, step: Step::Whole }
     }
 
-    /// Says on this rank's shelf how long its data are, and where.
-    pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: &[Told]) -> Result<Round<'a>, Failure> {
-        let round = self.next_round(team);
-        round.wait_for_turn(round.places())?;
-        self.announce_now(&round, len, told)?;
-        Ok(round)
+    /// Says in this rank's slot how long its data are, and where.
+    pub(super) fn announce<'a>(
+        &'a self,
+        team: &'a Team<'a>,
+        len: usize,
+        addresses: &[ExposedAddress],
+    ) -> Result<Epoch<'a>, Failure> {
+        let epoch = self.next_epoch(team);
+        epoch.wait_for_turn(epoch.places())?;
+        self.announce_now(&epoch, len, addresses)?;
+        Ok(epoch)
     }
 
     /// The same, when it is this rank's turn.
-    fn announce_now(&self, round: &Round<'_>, len: usize, told: &[Told]) -> Result<(), Failure> {
-        let (team, number) = (round.team, round.number());
-        let mine = &self.shelves[team.rank];
+    fn announce_now(&self, epoch: &Epoch<'_>, len: usize, addresses: &[ExposedAddress]) -> Result<(), Failure> {
+        let (team, number) = (epoch.team, epoch.number());
+        let mine = &self.of_ranks[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
         let announced = Announced { len: len as u64, in_trouble };
         let said = ReadSpan::from(bytemuck::bytes_of(&announced));
         let mut engine = team.process.engine();
-        let told = ReadSpan::from(bytemuck::cast_slice(told));
-        engine.write_shared(mine.part(mine.addresses(number), told.len())?, told, false);
-        engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
+        let addresses = ReadSpan::from(bytemuck::cast_slice(addresses));
+        engine.write_shared(mine.part(mine.addresses(number), addresses.len())?, addresses, false);
+        engine.write_shared(mine.part(RankSlots::announcement(number), said.len())?, said, false);
         let slot = mine.slot(number);
         engine.set_words([(slot.done(), 0), (slot.taken(), TAKEN_BY_OWNER), (slot.helped(), 0)], &[]);
         self.stamp(team, &mut engine, number, LONG);
@@ -258,7 +263,7 @@ impl Shelves {
         let words = data.len().div_ceil(size_of::<u128>());
         let kept = place.take();
         if let Some(aside) = &kept {
-            Round::new(team, self, aside.last_used_in + 1).wait_for_all()?;
+            Epoch::new(team, self, aside.last_used_in + 1).wait_for_all()?;
         }
         let memory = match kept {
             Some(aside) if aside.memory.len() >= words => aside.memory,
@@ -267,23 +272,23 @@ impl Shelves {
         if !memory.is_shared() {
             return Ok(false);
         }
-        let told = team.tell_where(ReadSpan::from(bytemuck::cast_slice(&memory)).part(0, data.len()));
+        let address = team.address_of(ReadSpan::from(bytemuck::cast_slice(&memory)).part(0, data.len()));
         let mut engine = team.process.engine();
-        let Some(part) = engine.shared_part(team.peers[team.rank], &told.address()) else { return Ok(false) };
+        let Some(part) = engine.shared_part(team.peers[team.rank], &address.address()) else { return Ok(false) };
         engine.write_shared(part, data, self.far.get());
         drop(engine);
         place.set(Some(Aside { memory, last_used_in: number }));
-        self.announce(team, data.len(), &[told, Told::NOTHING])?;
+        self.announce(team, data.len(), &[address, ExposedAddress::NOTHING])?;
         Ok(true)
     }
 
     /// Has `measure` measure how far away `rank` is.
     fn measure(&self, rank: usize, measure: impl FnOnce(&mut Distance) -> bool) -> bool {
-        let known = &self.shelves[rank].distance;
+        let known = &self.of_ranks[rank].distance;
         let mut distance = known.get();
         let has_come = measure(&mut distance);
         known.set(distance);
-        self.far.set(self.shelves.iter().any(|shelf| !shelf.distance.get().is_near()));
+        self.far.set(self.of_ranks.iter().any(|theirs| !theirs.distance.get().is_near()));
         has_come
     }
 
@@ -303,7 +308,7 @@ impl Shelves {
 
     #[inline]
     fn stamp(&self, team: &Team<'_>, engine: &mut JobEngine, number: u64, says: u64) {
-        let mine = &self.shelves[team.rank];
+        let mine = &self.of_ranks[team.rank];
         let slot = mine.slot(number);
         let says = u64::from(team.mark.word()) << 32 | says;
         engine.set_words([(slot.len(), says), (slot.stamp(), number)], team.peers);
@@ -312,27 +317,27 @@ impl Shelves {
         mine.has_stamped(number);
     }
 
-    /// The next use of the shelves. Data are put up in it, or announced.
+    /// The next epoch. Data are posted in it, or announced.
     #[inline]
-    pub(super) fn next_round<'a>(&'a self, team: &'a Team<'a>) -> Round<'a> {
+    pub(super) fn next_epoch<'a>(&'a self, team: &'a Team<'a>) -> Epoch<'a> {
         let number = self.count.get() + 1;
         self.count.set(number);
-        Round::new(team, self, number)
+        Epoch::new(team, self, number)
     }
 
-    /// Leaves the others' shelves, and gives the own one to the process, to be reused when all others have left it.
+    /// Leaves the others' slots, and gives the own one to the process, to be reused when all others have left it.
     pub(crate) fn retire(self, process: &Process) {
         if self.are_alone() {
             return;
         }
-        let (me, others) = (process.me_and_peers().0, self.shelves.len() as u64 - 1);
+        let (me, others) = (process.me_and_peers().0, self.of_ranks.len() as u64 - 1);
         let mut engine = process.engine();
-        let theirs = self.shelves.iter().filter(|shelf| shelf.peer != me);
-        for shelf in theirs {
-            engine.add_to_word(shelf.left, 1);
+        let theirs = self.of_ranks.iter().filter(|theirs| theirs.peer != me);
+        for theirs in theirs {
+            engine.add_to_word(theirs.left, 1);
         }
         drop(engine);
-        if let Some(mine) = self.shelves.iter().find(|shelf| shelf.peer == me) {
+        if let Some(mine) = self.of_ranks.iter().find(|theirs| theirs.peer == me) {
             process.retire(Retired { _memory: self.mine, _asides: self.asides, left: mine.left, others });
         }
     }

@@ -1,0 +1,163 @@
+//! Failures that a job survives: revoking, acknowledging, agreeing, shrinking.
+//!
+//! A communicator that was revoked is *hidden*: the calls that communicate do not find it, which costs those that do
+//! nothing, and learn the reason when they look why. Local calls look for it where it is.
+
+use std::rc::Rc;
+
+use rwmpi_core::{Error, ErrorClass, Result};
+
+use crate::argument::{Out, c_int};
+use crate::error::Outcome;
+use crate::interface::Abi;
+use crate::point_to_point::no_place;
+use crate::rank::{CommunicatorEntry, Rank, rank};
+
+impl Rank {
+    /// As [`Rank::communicator`], for what can be done with one that was revoked.
+    ///
+    /// # Errors
+    /// MPI_ERR_COMM if there is none.
+    pub(crate) fn any_communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
+        match self.communicator::<A>(handle) {
+            Err(error) if error.class() == ErrorClass::Revoked => self.hidden::<A>(A::code(handle)).ok_or(error),
+            found => found,
+        }
+    }
+
+    /// The communicator with that code, if it was revoked.
+    pub(crate) fn hidden<A: Abi>(&self, code: u32) -> Option<Rc<CommunicatorEntry>> {
+        match place_of_predefined::<A>(code) {
+            Some(place) => (self.found[place].get() != code).then(|| self.predefined[place].clone()),
+            None => self.lane_of(code).communicators.get_hidden(code),
+        }
+    }
+
+    /// The communicator with that code was revoked.
+    pub(crate) fn hide<A: Abi>(&self, code: u32) {
+        match place_of_predefined::<A>(code) {
+            Some(place) => self.lanes().iter().for_each(|lane| lane.found[place].set(!code)),
+            None => self.lane_of(code).communicators.hide(code),
+        }
+    }
+}
+
+fn place_of_predefined<A: Abi>(code: u32) -> Option<usize> {
+    [A::COMM_WORLD, A::COMM_SELF].into_iter().position(|known| known == code)
+}
+
+/// Why a communicator that is there is not found.
+#[cold]
+pub(crate) fn revoked() -> Error {
+    Error::new(ErrorClass::Revoked, "the communicator has been revoked")
+}
+
+/// MPIX_Comm_revoke.
+pub fn mpix_comm_revoke<A: Abi>(communicator: A::Handle) -> Outcome {
+    let rank = rank()?;
+    rank.any_communicator::<A>(communicator)?.core.revoke()?;
+    rank.hide::<A>(A::code(communicator));
+    Ok(())
+}
+
+/// MPIX_Comm_is_revoked.
+pub fn mpix_comm_is_revoked<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -> Outcome {
+    let rank = rank()?;
+    let is_revoked = rank.any_communicator::<A>(communicator)?.core.is_revoked();
+    if is_revoked {
+        rank.hide::<A>(A::code(communicator));
+    }
+    flag.set(is_revoked.into())
+}
+
+/// MPIX_Comm_shrink.
+pub fn mpix_comm_shrink<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.any_communicator::<A>(communicator)?;
+    check_place(made)?;
+    made.set(rank.add_communicator::<A>(entry.core.shrink()?, &entry)?)
+}
+
+/// MPIX_Comm_ishrink. The handle is there at once, and means the new communicator when the request has completed.
+pub fn mpix_comm_ishrink<A: Abi>(communicator: A::Handle, made: Out<A::Handle>, request: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.any_communicator::<A>(communicator)?;
+    check_place(made)?;
+    if request.is_null() {
+        return Err(no_place());
+    }
+    let place = rank.add_communicator::<A>(entry.core.clone(), &entry)?;
+    // Errors of the one that is shrunk stay its own.
+    entry.core.set_mark(A::code(communicator) as usize);
+    let (code, parent) = (A::code(place), entry.clone());
+    let lane = rank.lane(entry.core.lane());
+    let started = entry.core.start_shrink(move |shrunk| {
+        shrunk.set_mark(code as usize);
+        let error_handler = parent.error_handler.clone();
+        lane.communicators.replace(code, Rc::new(CommunicatorEntry { core: shrunk, error_handler }));
+    });
+    let started = started.inspect_err(|_| _ = lane.communicators.remove(code))?;
+    made.set(place)?;
+    rank.give::<A>(started, request)
+}
+
+/// MPIX_Comm_agree. The flag is agreed on although there is a new failure.
+pub fn mpix_comm_agree<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -> Outcome {
+    let entry = rank()?.any_communicator::<A>(communicator)?;
+    let agreed = entry.core.agree(flag.get()? as u32)?;
+    flag.set(agreed.flags as c_int)?;
+    if agreed.has_new_failure { Err(new_failure()) } else { Ok(()) }
+}
+
+/// MPIX_Comm_iagree.
+pub fn mpix_comm_iagree<A: Abi>(communicator: A::Handle, flag: Out<c_int>, request: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.any_communicator::<A>(communicator)?;
+    if request.is_null() {
+        return Err(no_place());
+    }
+    let started = entry.core.start_agree(flag.get()? as u32, move |agreed| _ = flag.set(agreed.flags as c_int))?;
+    rank.give::<A>(started, request)
+}
+
+/// MPIX_Comm_failure_ack.
+pub fn mpix_comm_failure_ack<A: Abi>(communicator: A::Handle) -> Outcome {
+    rank()?.any_communicator::<A>(communicator)?.core.acknowledge_failures(usize::MAX);
+    Ok(())
+}
+
+/// MPIX_Comm_failure_get_acked.
+pub fn mpix_comm_failure_get_acked<A: Abi>(communicator: A::Handle, group: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let acknowledged = rank.any_communicator::<A>(communicator)?.core.acknowledged_failures();
+    group.set(rank.add_group::<A>(acknowledged)?)
+}
+
+/// MPIX_Comm_get_failed.
+pub fn mpix_comm_get_failed<A: Abi>(communicator: A::Handle, group: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let failed = rank.any_communicator::<A>(communicator)?.core.failed_ranks();
+    group.set(rank.add_group::<A>(failed)?)
+}
+
+/// MPIX_Comm_ack_failed.
+pub fn mpix_comm_ack_failed<A: Abi>(communicator: A::Handle, number: c_int, acknowledged: Out<c_int>) -> Outcome {
+    let entry = rank()?.any_communicator::<A>(communicator)?;
+    let number = usize::try_from(number)
+        .map_err(|_| Error::new(ErrorClass::Argument, format!("{number} failures can't be acknowledged")))?;
+    acknowledged.set(entry.core.acknowledge_failures(number) as c_int)
+}
+
+fn check_place<T: Copy>(made: Out<T>) -> Outcome {
+    if made.is_null() {
+        let what = "the place for the new communicator is a null pointer";
+        return Err(Error::new(ErrorClass::Argument, what));
+    }
+    Ok(())
+}
+
+#[cold]
+fn new_failure() -> Error {
+    let what = "a rank has died, which not all that have agreed had acknowledged; the flag is agreed on all the same";
+    Error::new(ErrorClass::ProcessDied, what)
+}

@@ -1,0 +1,336 @@
+//! Takes the notes of one rank.
+//!
+//! Invariant: it belongs to whoever has the rank's turn. Calls may be in each other, as a function of the program's may
+//! call MPI, and threads may take turns within them: so each call remembers when it began, and what a wait adds goes to
+//! the call that is present then.
+
+use std::cell::{Cell, RefCell};
+
+use rustc_hash::FxHashMap;
+use rwmpi_transport::{ActivityRecord, Records};
+
+use super::layout::{self, Reason};
+use crate::TrafficCounters;
+use crate::activity;
+use crate::communicator::is_collective;
+use crate::engine::Completion;
+use crate::waiting::{self, Kind, Partner};
+
+/// What a call that there is no room for is counted as.
+const NOWHERE: u32 = u32::MAX;
+
+/// A call that has begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    function: u32,
+    since: u64,
+    /// How long the rank had waited by then.
+    waited: u64,
+}
+
+/// The call in which another is, if there is one.
+pub type Outer = Option<Call>;
+
+/// A call until its end.
+#[derive(Debug)]
+pub struct Begun {
+    /// The call itself.
+    pub call: Call,
+    /// The one that it is in.
+    outer: Outer,
+}
+
+/// Whom a wait was for.
+#[derive(Debug)]
+pub(crate) struct Awaiting {
+    since: u64,
+    words: [u64; 2],
+}
+
+/// The notes of one rank.
+pub struct Recorder {
+    records: Records,
+    activity: ActivityRecord,
+    peers: usize,
+    event_room: usize,
+    /// Whether a front end says when calls begin and end.
+    has_front_end: bool,
+    /// The numbers of functions, by where their names are.
+    functions: RefCell<FxHashMap<usize, u32>>,
+    present: Cell<Outer>,
+    waited: Cell<u64>,
+    /// Who has sent the message that was received last.
+    heard: Cell<Option<u32>>,
+}
+
+impl Recorder {
+    /// Begins; `peers`: how many ranks the job has.
+    pub(crate) fn new(records: Records, activity: ActivityRecord, peers: usize, has_front_end: bool) -> Recorder {
+        let room = records.len().saturating_sub(layout::events_at(peers)) / layout::EVENT;
+        records.set(layout::BEGAN, records.now());
+        records.set(layout::PEERS, peers as u64);
+        let event_room = records.hint().min(room as u64) as usize;
+        records.set(layout::EVENT_ROOM, event_room as u64);
+        records.set(layout::STATE, layout::RUNNING);
+        Recorder {
+            records,
+            activity,
+            peers,
+            event_room,
+            has_front_end,
+            functions: RefCell::default(),
+            present: Cell::new(None),
+            waited: Cell::new(0),
+            heard: Cell::new(None),
+        }
+    }
+
+    /// Whether a front end says when calls begin and end; else the engine does, as far as it knows.
+    pub(crate) fn has_front_end(&self) -> bool {
+        self.has_front_end
+    }
+
+    /// A call of that function begins, in that other one of the same thread, if it is in one. It has told nothing yet.
+    pub fn begin(&self, name: &'static str, outer: Outer) -> Begun {
+        let told = self.activity.read::<1>(0)[0];
+        self.activity.publish(0, [activity::over(told)]);
+        self.begin_told(name, outer)
+    }
+
+    /// The same of a call that has told what it is.
+    pub(crate) fn begin_told(&self, name: &'static str, outer: Outer) -> Begun {
+        let call = Call { function: self.function(name), since: self.records.now(), waited: self.waited.get() };
+        self.set_present(Some(call));
+        Begun { call, outer }
+    }
+
+    /// It ends.
+    pub fn end(&self, begun: Begun) {
+        self.end_part(begun, 1);
+    }
+
+    /// A part of one ends, which counts as so many calls.
+    pub(crate) fn end_part(&self, Begun { call, outer }: Begun, calls: u64) {
+        let now = self.records.now();
+        self.set_present(outer);
+        let time = now.saturating_sub(call.since);
+        let waiting = (self.waited.get() - call.waited).min(time);
+        if outer.is_none() {
+            self.records.add(layout::INSIDE, time);
+            self.records.add(layout::WAITED, waiting);
+        }
+        let Some(at) = self.place_of(call.function) else {
+            self.records.add(layout::UNCOUNTED, calls);
+            return;
+        };
+        self.records.add(at + layout::CALLS, calls);
+        self.records.add(at + layout::TIME, time);
+        self.records.add(at + layout::WAITING, waiting);
+        if time > self.records.get(at + layout::LONGEST) {
+            self.records.set(at + layout::LONGEST, time);
+        }
+        self.event([layout::event_word(layout::CALL, call.function, layout::NOBODY), call.since, now, 0]);
+        if calls > 0
+            && let Some((communicator, bytes)) = activity::collective(self.activity.read(0))
+        {
+            self.records.add(at + layout::BYTES, bytes);
+            self.count_collective(call.function, communicator, [calls, time, waiting, bytes]);
+        }
+    }
+
+    /// What the rank does now is a part of the call that it has told, if no call is known to be under way. `work` says
+    /// as how many calls it counts, if it was worth a note at all.
+    pub(crate) fn part<R>(&self, work: impl FnOnce() -> (R, Option<u64>)) -> R {
+        if self.has_front_end || self.present.get().is_some() {
+            return work().0;
+        }
+        let begun = self.begin_told(self.told_name(), None);
+        let (result, calls) = work();
+        match calls {
+            Some(calls) => self.end_part(begun, calls),
+            None => self.set_present(None),
+        }
+        result
+    }
+
+    fn told_name(&self) -> &'static str {
+        activity::name_of(&self.activity.read(0)).unwrap_or("other")
+    }
+
+    /// The rank looks in vain for what it waits for.
+    pub(crate) fn begin_wait(&self, words: [u64; 2]) -> Awaiting {
+        Awaiting { since: self.records.now(), words }
+    }
+
+    /// Something has happened.
+    pub(crate) fn end_wait(&self, Awaiting { since, words }: Awaiting) {
+        let now = self.records.now();
+        let time = now.saturating_sub(since);
+        self.waited.set(self.waited.get() + time);
+        if self.present.get().is_none() && !self.has_front_end {
+            self.add_wait_of_told_call(time);
+        }
+        let (kind, context) = ((words[0] & 0xff) as u8, (words[1] >> 32) as u32);
+        let peer = match waiting::partner(words[0]) {
+            Partner::Rank(peer) => u32::try_from(peer).ok(),
+            Partner::Any => self.heard.get(),
+            Partner::Unknown => None,
+        };
+        let reason = reason(kind, context);
+        if let (Some(at), Some(reason)) = (peer.and_then(|peer| self.place_of_peer(peer)), reason) {
+            self.records.add(at + layout::PEER_WAITS + 2 * reason as usize, 1);
+            self.records.add(at + layout::PEER_WAITS + 2 * reason as usize + 1, time);
+        }
+        let number = reason.map_or(0, |reason| reason as u32 + 1);
+        self.event([layout::event_word(layout::WAIT, number, peer.unwrap_or(layout::NOBODY)), since, now, 0]);
+    }
+
+    fn add_wait_of_told_call(&self, time: u64) {
+        self.records.add(layout::INSIDE, time);
+        self.records.add(layout::WAITED, time);
+        if let Some(at) = self.place_of(self.function(self.told_name())) {
+            self.records.add(at + layout::TIME, time);
+            self.records.add(at + layout::WAITING, time);
+        }
+    }
+
+    /// The call that is present, for a thread that may let others in.
+    pub(crate) fn present(&self) -> Outer {
+        self.present.get()
+    }
+
+    /// The thread goes on that is in this call.
+    pub(crate) fn set_present(&self, call: Outer) {
+        self.present.set(call);
+        self.records.set(layout::PRESENT_SINCE, call.map_or(0, |call| call.since));
+        self.records.set(layout::PRESENT, call.map_or(0, |call| u64::from(call.function.wrapping_add(1))));
+    }
+
+    /// A message leaves.
+    pub(crate) fn sent(&self, peer: u32, context: u32, tag: u32, bytes: u64) {
+        let is_own = is_collective(context);
+        if let Some(at) = self.place_of_peer(peer) {
+            let (messages, lengths) = match is_own {
+                true => (layout::PEER_OWN_MESSAGES, layout::PEER_OWN_BYTES),
+                false => (layout::PEER_MESSAGES, layout::PEER_BYTES),
+            };
+            self.records.add(at + messages, 1);
+            self.records.add(at + lengths, bytes);
+        }
+        if is_own {
+            return;
+        }
+        let size = layout::SIZES_AT + layout::bits(bytes) as usize * layout::SIZE;
+        self.records.add(size, 1);
+        self.records.add(size + 1, bytes);
+        self.message(layout::SENT, peer, (context, tag), bytes);
+    }
+
+    /// A message has been received, in that context.
+    pub(crate) fn received(&self, context: u32, completion: &Completion) {
+        if completion.is_of_nobody() {
+            return;
+        }
+        self.heard.set(Some(completion.source));
+        if !is_collective(context) {
+            self.message(layout::RECEIVED, completion.source, (context, completion.tag), completion.bytes);
+        }
+    }
+
+    fn message(&self, kind: u64, peer: u32, (context, tag): (u32, u32), bytes: u64) {
+        if let Some(at) = self.present.get().and_then(|call| self.place_of(call.function)) {
+            self.records.add(at + layout::BYTES, bytes);
+        }
+        let envelope = u64::from(context) << 32 | u64::from(tag);
+        self.event([layout::event_word(kind, 0, peer), self.records.now(), envelope, bytes]);
+    }
+
+    /// The rank has finalized, and has sent all this.
+    pub(crate) fn finish(&self, traffic: &TrafficCounters) {
+        let ways = super::recorded::ways(traffic);
+        ways.into_iter().enumerate().for_each(|(place, value)| self.records.set(layout::WAYS + place, value));
+        self.records.set(layout::ENDED, self.records.now());
+        self.records.set(layout::STATE, layout::FINALIZED);
+    }
+
+    fn event(&self, words: [u64; layout::EVENT]) {
+        if self.event_room == 0 {
+            return;
+        }
+        let number = self.records.get(layout::EVENTS);
+        let at = layout::events_at(self.peers) + (number as usize % self.event_room) * layout::EVENT;
+        words.into_iter().enumerate().for_each(|(place, word)| self.records.set(at + place, word));
+        self.records.set(layout::EVENTS, number + 1);
+    }
+
+    fn count_collective(&self, function: u32, communicator: u32, amounts: [u64; 4]) {
+        let key = layout::group_key(function, communicator, layout::bits(amounts[3]));
+        let first = (key ^ key >> 29 ^ key >> 43) as usize;
+        for step in 0..layout::GROUPS_MAX {
+            let at = layout::GROUPS_AT + (first + step) % layout::GROUPS_MAX * layout::GROUP;
+            let found = self.records.get(at);
+            if found == 0 {
+                self.records.set(at, key);
+            } else if found != key {
+                continue;
+            }
+            amounts.into_iter().enumerate().for_each(|(place, amount)| self.records.add(at + 1 + place, amount));
+            return;
+        }
+        self.records.add(layout::UNCOUNTED, 1);
+    }
+
+    /// The number of a function, which it gets at its first call.
+    fn function(&self, name: &'static str) -> u32 {
+        *self.functions.borrow_mut().entry(name.as_ptr() as usize).or_insert_with(|| self.name_function(name))
+    }
+
+    #[cold]
+    fn name_function(&self, name: &str) -> u32 {
+        let known = self.records.get(layout::FUNCTIONS) as usize;
+        let mut words = [0; layout::NAME_WORDS];
+        for (word, bytes) in words.iter_mut().zip(name.as_bytes().chunks(8)) {
+            let mut all = [0; 8];
+            all[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_le_bytes(all);
+        }
+        let at = |function: usize| layout::FUNCTIONS_AT + function * layout::FUNCTION;
+        // The same name may lie at several places.
+        let is_it =
+            |&function: &usize| (0..words.len()).all(|word| self.records.get(at(function) + word) == words[word]);
+        if let Some(function) = (0..known).find(is_it) {
+            return function as u32;
+        }
+        if known == layout::FUNCTIONS_MAX {
+            return NOWHERE;
+        }
+        words.into_iter().enumerate().for_each(|(place, word)| self.records.set(at(known) + place, word));
+        self.records.set(layout::FUNCTIONS, known as u64 + 1);
+        known as u32
+    }
+
+    fn place_of(&self, function: u32) -> Option<usize> {
+        (function != NOWHERE).then_some(layout::FUNCTIONS_AT + function as usize * layout::FUNCTION)
+    }
+
+    /// Ranks of other jobs have none.
+    fn place_of_peer(&self, peer: u32) -> Option<usize> {
+        ((peer as usize) < self.peers).then_some(layout::PEERS_AT + peer as usize * layout::PEER)
+    }
+}
+
+/// Why a rank waits that waits for something of that kind.
+fn reason(kind: u8, context: u32) -> Option<Reason> {
+    const SEND: u8 = Kind::Send as u8;
+    const RECEIVE: u8 = Kind::Receive as u8;
+    const PROBE: u8 = Kind::Probe as u8;
+    const STEP: u8 = Kind::Step as u8;
+    match kind {
+        SEND | RECEIVE | PROBE if is_collective(context) => Some(Reason::Collective),
+        SEND => Some(Reason::Receiver),
+        RECEIVE | PROBE => Some(Reason::Message),
+        STEP => Some(Reason::Collective),
+        kind if kind == Kind::Epoch as u8 || kind == Kind::Lock as u8 => Some(Reason::Window),
+        _ => None,
+    }
+}
