@@ -323,6 +323,7 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.news(),
             JobEngine::Cluster(_) => 0,
+            JobEngine::Observed(observed) => observed.engine.news(),
         }
     }
 
@@ -331,6 +332,7 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.notices(),
             JobEngine::Cluster(_) => (Vec::new(), true),
+            JobEngine::Observed(observed) => observed.engine.notices(),
         }
     }
 
@@ -339,6 +341,7 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.leave_notice(notice),
             JobEngine::Cluster(_) => false,
+            JobEngine::Observed(observed) => observed.engine.leave_notice(notice),
         }
     }
 

@@ -77,12 +77,12 @@ both! {
     MPIX_Type_iov_len PMPIX_Type_iov_len(datatype: c_int, most: i64, number: *mut i64, bytes: *mut i64) -> c_int {
         // SAFETY: the program passes places for the results.
         let (number, bytes) = unsafe { (Out::new(number), Out::new(bytes)) };
-        conclude::<A>(in_turn(|| settle::<A>("MPIX_Type_iov_len", count_pieces(datatype, most, number, bytes))))
+        conclude::<A>(in_turn("MPIX_Type_iov_len", || settle::<A>("MPIX_Type_iov_len", count_pieces(datatype, most, number, bytes))))
     }
     MPIX_Type_iov PMPIX_Type_iov(datatype: c_int, first: i64, pieces: *mut Piece, room: i64, number: *mut i64) -> c_int {
         // SAFETY: the program passes room for so many pieces, and a place for their number.
         let (pieces, number) = unsafe { (OutArray::new(pieces), Out::new(number)) };
-        conclude::<A>(in_turn(|| settle::<A>("MPIX_Type_iov", list_pieces(datatype, first, pieces, room, number))))
+        conclude::<A>(in_turn("MPIX_Type_iov", || settle::<A>("MPIX_Type_iov", list_pieces(datatype, first, pieces, room, number))))
     }
     MPIX_Request_is_complete PMPIX_Request_is_complete(request: c_int) -> c_int {
         let mut flag = 0;
@@ -112,13 +112,13 @@ both! {
         // SAFETY: the program passes a place for the answer.
         let flag = unsafe { Out::new(flag) };
         let answer = || rank()?.communicator::<A>(comm).and_then(|_| flag.set(0));
-        conclude::<A>(in_turn(|| settle::<A>("MPIX_Comm_test_threadcomm", answer())))
+        conclude::<A>(in_turn("MPIX_Comm_test_threadcomm", || settle::<A>("MPIX_Comm_test_threadcomm", answer())))
     }
     MPIX_Comm_get_stream PMPIX_Comm_get_stream(comm: c_int, _index: c_int, stream: *mut c_int) -> c_int {
         // SAFETY: as above.
         let stream = unsafe { Out::new(stream) };
         let answer = || rank()?.communicator::<A>(comm).and_then(|_| stream.set(NO_STREAM));
-        conclude::<A>(in_turn(|| settle::<A>("MPIX_Comm_get_stream", answer())))
+        conclude::<A>(in_turn("MPIX_Comm_get_stream", || settle::<A>("MPIX_Comm_get_stream", answer())))
     }
     MPIX_Async_get_state PMPIX_Async_get_state(_thing: *mut c_void) -> *mut c_void {
         std::ptr::null_mut()
@@ -129,7 +129,7 @@ both! {
 macro_rules! absent {
     ($($name:ident $p_name:ident)*) => { both! { $(
         $name $p_name() -> c_int {
-            conclude::<A>(in_turn(|| unsupported::<A>(stringify!($name), Subject::Nothing)))
+            conclude::<A>(in_turn(stringify!($name), || unsupported::<A>(stringify!($name), Subject::Nothing)))
         }
     )* } };
 }

@@ -70,12 +70,12 @@ pub(crate) fn begin<A: Abi>(universe: &Universe, has_threads: bool) {
 }
 
 /// What is registered has changed: whether anybody observes the rank.
-fn settle<A: Abi>() {
+fn settle<A: Abi>(call: &'static str) {
     // Within a callback the rank is in use; what nobody wants any more is then observed in vain.
     if instance::is_in_callback() {
         return;
     }
-    in_turn(|| {
+    in_turn(call, || {
         if let Ok(rank) = peek()
             && let Some(universe) = &*rank.universe.borrow()
         {

@@ -150,7 +150,7 @@ pub fn t_event_register_callback<A: Abi>(
         Ok(())
     });
     if code == A::SUCCESS {
-        settle::<A>();
+        settle::<A>("MPI_T_event_register_callback");
     }
     code
 }
@@ -196,7 +196,7 @@ pub fn t_event_handle_free<A: Abi>(handle: *mut c_void, data: Memory, function: 
         Ok(())
     });
     if code == A::SUCCESS {
-        settle::<A>();
+        settle::<A>("MPI_T_event_handle_free");
     }
     code
 }
