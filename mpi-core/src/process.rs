@@ -403,11 +403,16 @@ impl Process {
         mut future: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
     ) -> Result<R, Failure> {
         let _driven = Driven::begin(&self.driven);
+        let noted = self.recorder.as_ref().and_then(|recorder| Some((recorder, recorder.begin_driven()?)));
         let mut context = Context::from_waker(Waker::noop());
-        self.wait_for(|| match future.as_mut().poll(&mut context) {
+        let driven = self.wait_for(|| match future.as_mut().poll(&mut context) {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
-        })?
+        });
+        if let Some((recorder, begun)) = noted {
+            recorder.end(begun);
+        }
+        driven?
     }
 
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.

@@ -89,6 +89,10 @@ fn own_file(given: &Given) -> Result<PathBuf, String> {
     if given.values[0].as_bytes().starts_with(b"-") || is_program() {
         return Err(given.refuse("it is to be a file to write to, and this is an option or a program"));
     }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(given.refuse("there is no such folder"));
+    }
     Ok(path)
 }
 

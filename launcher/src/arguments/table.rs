@@ -479,8 +479,7 @@ const GPUS: &str = "processors for graphics are not dealt out";
 const HOSTS_ARE_NAMED: &str = "hosts are those of --hosts or --hostfile";
 const NO_FILES: &str = "programs are at the same path on all hosts";
 const NO_DEBUGGER: &str = "start the ranks under one, `mpiexec -n 2 gdb -batch -ex run PROGRAM`, or attach to them: Ctrl-\\ shows their numbers";
-const NO_PROFILER: &str =
-    "that profiler is not part of this launcher; programs that intercept MPI (PMPI) work under it";
+const NO_PROFILER: &str = "that profiler is not part of this launcher; --profile and --trace are, and programs that intercept MPI (PMPI) work under it";
 const RECOVERY: &str = "ranks are not started again; with --keep-going the others go on";
 
 const WITHOUT_EFFECT: &[Known] = &[

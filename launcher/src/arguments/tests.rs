@@ -308,5 +308,6 @@ fn profiles_and_traces_have_files() {
     // As others' launchers have it, without a file.
     assert!(refused("-trace -n 2 a").contains("a file to write to"));
     assert!(refused("-trace /bin/sh -n 2 a").contains("a file to write to"));
+    assert!(refused("--profile=/no/such/p.html a").contains("no such folder"));
     assert!(shown("--help").contains("--profile[=FILE]"));
 }

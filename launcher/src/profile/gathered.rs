@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::notes::RankNotes;
-use rwmpi_core::profile::recorded::{self, Event, Message, Reason, Recorded};
+use rwmpi_core::profile::recorded::{self, Event, Message, OpenWait, Reason, Recorded};
 
 /// A job that is over. Times are nanoseconds since its first rank joined.
 pub(super) struct Job {
@@ -35,7 +35,11 @@ impl Job {
             if let Some(notes) = recorded::read(&words, ranks) {
                 place.began = clock.time(notes.began);
                 place.ended = clock.time(notes.ended.unwrap_or(clock.end())).max(place.began);
-                place.notes = Some(with_open_call(on_clock(notes, &clock), place.ended));
+                let mut notes = with_open_call(on_clock(notes, &clock), place.ended);
+                // The call that finalizes ends a little after the rank has.
+                notes.inside = notes.inside.min(place.ran());
+                notes.waited = notes.waited.min(notes.inside);
+                place.notes = Some(notes);
             }
         }
         let present = || found.iter().filter(|rank| rank.notes.is_some());
@@ -106,9 +110,8 @@ fn on_clock(mut notes: Recorded, clock: &Clock) -> Recorded {
         [time, waiting].into_iter().for_each(lasts);
     }
     notes.peers.iter_mut().flat_map(|peer| &mut peer.waits).for_each(|[_, time]| lasts(time));
-    if let Some((_, since)) = &mut notes.present {
-        at(since);
-    }
+    let open_since = notes.open_wait.as_mut().map(|wait| &mut wait.since);
+    notes.present.as_mut().map(|(_, since)| since).into_iter().chain(open_since).for_each(at);
     for event in &mut notes.events {
         match event {
             Event::Call { since, until, .. } | Event::Wait { since, until, .. } => {
@@ -128,6 +131,17 @@ fn with_open_call(mut notes: Recorded, ended: u64) -> Recorded {
         notes.functions[function].calls += 1;
         notes.functions[function].time += time;
         notes.functions[function].longest = notes.functions[function].longest.max(time);
+        if let Some(OpenWait { reason, peer, since }) = notes.open_wait {
+            let waited = ended.saturating_sub(since).min(time);
+            notes.waited += waited;
+            notes.functions[function].waiting += waited;
+            let awaited = peer.and_then(|peer| notes.peers.get_mut(peer as usize));
+            if let (Some(of), Some(reason)) = (awaited, reason) {
+                let [times, time] = &mut of.waits[reason as usize];
+                (*times, *time) = (*times + 1, *time + waited);
+            }
+            notes.events.push(Event::Wait { reason, peer, since, until: ended });
+        }
     }
     notes
 }
@@ -243,10 +257,13 @@ pub(super) mod tests {
     #[test]
     fn a_call_that_never_ended_counts() {
         let functions = vec![Function { calls: 2, time: 10, longest: 9, ..Function::default() }];
-        let open = Recorded { functions, present: Some((0, 60)), inside: 10, ..Recorded::default() };
+        let open_wait = Some(OpenWait { reason: Some(Reason::Message), peer: Some(1), since: 70 });
+        let (present, peers) = (Some((0, 60)), vec![Peer::default(); 2]);
+        let open = Recorded { functions, present, open_wait, peers, inside: 10, ..Recorded::default() };
         let notes = with_open_call(open.clone(), 100);
-        let Function { calls, time, longest, .. } = notes.functions[0];
-        assert_eq!((notes.inside, calls, time, longest), (50, 3, 50, 40));
+        let Function { calls, time, longest, waiting, .. } = notes.functions[0];
+        assert_eq!((notes.inside, calls, time, longest, waiting), (50, 3, 50, 40, 30));
+        assert_eq!((notes.waited, notes.peers[1].waits[Reason::Message as usize]), (30, [1, 30]));
         assert_eq!(with_open_call(Recorded { ended: Some(70), ..open.clone() }, 100).inside, 10, "it has finalized");
     }
 

@@ -1,4 +1,4 @@
-//! What the notes of all ranks say together, and the three sentences that answer why a job takes as long as it does.
+//! What the notes of all ranks say together, and the few sentences that answer why a job takes as long as it does.
 
 use super::gathered::{Job, said};
 use rwmpi_core::profile::recorded::{Function, Reason};
@@ -18,7 +18,7 @@ pub(super) struct Summary {
     /// How long all ranks waited.
     pub(super) waited: u64,
     /// Why the job takes as long as it does.
-    pub(super) answer: [String; 3],
+    pub(super) answer: Vec<String>,
 }
 
 /// A rank that others waited for.
@@ -38,7 +38,10 @@ pub(super) fn of(job: &Job) -> Summary {
     let awaited = awaited(job);
     let inside = job.noted().map(|(_, _, notes)| notes.inside).sum();
     let waited = job.noted().map(|(_, _, notes)| notes.waited).sum();
-    let answer = [shares(job, inside, waited), who(job, &awaited, waited, inside), calls(job, &functions)];
+    let mut answer = vec![shares(job, inside, waited)];
+    if job.noted().next().is_some() {
+        answer.extend([who(job, &awaited, waited, inside), calls(job, &functions)]);
+    }
     Summary { functions, awaited, waited, answer }
 }
 
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn the_late_sender_is_named() {
         let summary = of(&late_sender());
-        let [shares, who, calls] = &summary.answer;
+        let [shares, who, calls] = &summary.answer[..] else { panic!("{:?}", summary.answer) };
         assert_eq!(shares, "2 ranks, 1.00 µs: 42 % of their time is in MPI, 40 % is waiting for other ranks.");
         assert!(
             who.starts_with("Rank 0 holds the others up: of 800 ns waited, 800 ns are for it, mostly for messages that it sends late."),

@@ -63,10 +63,10 @@ pub(super) fn missing(job: &Job) -> Vec<String> {
     let mut lines = Vec::new();
     let (broken_off, silent) = (job.broken_off(), job.silent());
     if !broken_off.is_empty() {
-        lines.push(format!("{} did not finalize: its notes end where it did", named(&broken_off)));
+        lines.push(format!("{} did not finalize: there the notes end where the rank did", named(&broken_off)));
     }
     if !silent.is_empty() {
-        lines.push(format!("{} left no notes: it has not joined the job by this library", named(&silent)));
+        lines.push(format!("{} left no notes, not having joined the job by this library", named(&silent)));
     }
     let uncounted: u64 = job.noted().map(|(_, _, notes)| notes.uncounted).sum();
     if uncounted > 0 {

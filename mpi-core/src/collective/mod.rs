@@ -98,12 +98,7 @@ impl Communicator {
         self.check_one_group(call)?;
         let trouble = Trouble::default();
         let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
-        let noted = self.process().recorder().filter(|recorder| !recorder.has_front_end());
-        let noted = noted.map(|recorder| (recorder, recorder.begin_told(call.name(), recorder.present())));
         let result = self.process().block_on(|| plan(team));
-        if let Some((recorder, begun)) = noted {
-            recorder.end(begun);
-        }
         result.and_then(|result| trouble.outcome().map(|()| result)).map_err(self.failed(call))
     }
 

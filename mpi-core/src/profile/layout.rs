@@ -24,6 +24,9 @@ pub(super) const PEERS: usize = 9;
 /// Time in calls, and time in them in which nothing happened.
 pub(super) const INSIDE: usize = 10;
 pub(super) const WAITED: usize = 11;
+/// The wait in which it is: since when, and the first word of its event.
+pub(super) const OPEN_WAIT: usize = 12;
+pub(super) const OPEN_WAIT_FOR: usize = 13;
 /// Ways of messages, in the order of [`super::recorded::WAYS`].
 pub(super) const WAYS: usize = 16;
 pub(super) const WAYS_MAX: usize = 16;

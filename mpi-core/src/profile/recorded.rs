@@ -50,6 +50,8 @@ pub struct Recorded {
     pub ended: Option<u64>,
     /// The call in which it was, by its place among the functions, and since when.
     pub present: Option<(usize, u64)>,
+    /// The wait in which it was.
+    pub open_wait: Option<OpenWait>,
     /// Time in calls.
     pub inside: u64,
     /// Time in them in which nothing happened.
@@ -70,6 +72,17 @@ pub struct Recorded {
     pub events: Vec<Event>,
     /// How many earlier ones are gone.
     pub events_gone: u64,
+}
+
+/// A wait that never ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenWait {
+    /// Why, if it is known.
+    pub reason: Option<Reason>,
+    /// For whom, if it is known.
+    pub peer: Option<u32>,
+    /// From when.
+    pub since: u64,
 }
 
 /// What calls of one function have cost.
@@ -211,10 +224,15 @@ impl Words<'_> {
         }
     }
 
+    fn open_wait(&self) -> Option<OpenWait> {
+        let since = self.at(layout::OPEN_WAIT);
+        let (reason, peer) = whom(self.at(layout::OPEN_WAIT_FOR));
+        (since > 0).then_some(OpenWait { reason, peer, since })
+    }
+
     fn event(&self, at: usize, functions: usize) -> Option<Event> {
         let [first, second, third, fourth] = self.array(at);
         let (number, peer) = ((first >> 8) as usize & 0xff_ffff, (first >> 32) as u32);
-        let peer_or_nobody = (peer != layout::NOBODY).then_some(peer);
         let is_interval = second <= third;
         let message = Message { peer, at: second, envelope: third, bytes: fourth };
         match first & 0xff {
@@ -222,14 +240,21 @@ impl Words<'_> {
                 Some(Event::Call { function: number, since: second, until: third })
             }
             layout::WAIT if is_interval => {
-                let reason = number.checked_sub(1).and_then(|place| Reason::ALL.get(place).copied());
-                Some(Event::Wait { reason, peer: peer_or_nobody, since: second, until: third })
+                let (reason, peer) = whom(first);
+                Some(Event::Wait { reason, peer, since: second, until: third })
             }
             layout::SENT => Some(Event::Sent(message)),
             layout::RECEIVED => Some(Event::Received(message)),
             _ => None,
         }
     }
+}
+
+/// Why a wait was, and for whom, by the first word of its event.
+fn whom(first: u64) -> (Option<Reason>, Option<u32>) {
+    let (number, peer) = ((first >> 8) as usize & 0xff_ffff, (first >> 32) as u32);
+    let reason = number.checked_sub(1).and_then(|place| Reason::ALL.get(place).copied());
+    (reason, (peer != layout::NOBODY).then_some(peer))
 }
 
 /// What the words say that a rank of a job of so many has written; `None` if it has not joined the job.
@@ -251,6 +276,7 @@ pub fn read(words: &[u64], peers: usize) -> Option<Recorded> {
         began: words.at(layout::BEGAN),
         ended: is_final.then(|| words.at(layout::ENDED)),
         present: present.map(|function| (function, words.at(layout::PRESENT_SINCE))),
+        open_wait: words.open_wait(),
         inside: words.at(layout::INSIDE),
         waited: words.at(layout::WAITED),
         uncounted: words.at(layout::UNCOUNTED),

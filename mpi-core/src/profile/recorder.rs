@@ -153,13 +153,35 @@ impl Recorder {
         result
     }
 
+    /// The call begins that the rank has told, if no call is known to be under way.
+    #[cold]
+    pub(crate) fn begin_driven(&self) -> Option<Begun> {
+        let is_part = self.has_front_end || self.present.get().is_some();
+        (!is_part).then(|| self.begin_told(self.told_name(), None))
+    }
+
     fn told_name(&self) -> &'static str {
         activity::name_of(&self.activity.read(0)).unwrap_or("other")
     }
 
     /// The rank looks in vain for what it waits for.
     pub(crate) fn begin_wait(&self, words: [u64; 2]) -> Awaiting {
-        Awaiting { since: self.records.now(), words }
+        let since = self.records.now();
+        let (peer, reason) = self.whom(words);
+        self.records.set(layout::OPEN_WAIT_FOR, wait_word(peer, reason));
+        self.records.set(layout::OPEN_WAIT, since);
+        Awaiting { since, words }
+    }
+
+    /// For whom a wait is, and why, as far as it is known.
+    fn whom(&self, words: [u64; 2]) -> (Option<u32>, Option<Reason>) {
+        let peer = match waiting::partner(words[0]) {
+            Partner::Rank(peer) => u32::try_from(peer).ok(),
+            // Once it is over.
+            Partner::Any => self.heard.get(),
+            Partner::Unknown => None,
+        };
+        (peer, reason((words[0] & 0xff) as u8, (words[1] >> 32) as u32))
     }
 
     /// Something has happened.
@@ -170,19 +192,13 @@ impl Recorder {
         if self.present.get().is_none() && !self.has_front_end {
             self.add_wait_of_told_call(time);
         }
-        let (kind, context) = ((words[0] & 0xff) as u8, (words[1] >> 32) as u32);
-        let peer = match waiting::partner(words[0]) {
-            Partner::Rank(peer) => u32::try_from(peer).ok(),
-            Partner::Any => self.heard.get(),
-            Partner::Unknown => None,
-        };
-        let reason = reason(kind, context);
+        self.records.set(layout::OPEN_WAIT, 0);
+        let (peer, reason) = self.whom(words);
         if let (Some(at), Some(reason)) = (peer.and_then(|peer| self.place_of_peer(peer)), reason) {
             self.records.add(at + layout::PEER_WAITS + 2 * reason as usize, 1);
             self.records.add(at + layout::PEER_WAITS + 2 * reason as usize + 1, time);
         }
-        let number = reason.map_or(0, |reason| reason as u32 + 1);
-        self.event([layout::event_word(layout::WAIT, number, peer.unwrap_or(layout::NOBODY)), since, now, 0]);
+        self.event([wait_word(peer, reason), since, now, 0]);
     }
 
     fn add_wait_of_told_call(&self, time: u64) {
@@ -317,6 +333,12 @@ impl Recorder {
     fn place_of_peer(&self, peer: u32) -> Option<usize> {
         ((peer as usize) < self.peers).then_some(layout::PEERS_AT + peer as usize * layout::PEER)
     }
+}
+
+/// The first word of a wait's event.
+fn wait_word(peer: Option<u32>, reason: Option<Reason>) -> u64 {
+    let number = reason.map_or(0, |reason| reason as u32 + 1);
+    layout::event_word(layout::WAIT, number, peer.unwrap_or(layout::NOBODY))
 }
 
 /// Why a rank waits that waits for something of that kind.
