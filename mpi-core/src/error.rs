@@ -290,6 +290,20 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             ErrorClass::NoMemory,
             "no communicator contexts are left: this job has made too many communicators".to_string(),
         ),
+        Failure::Died { .. } | Failure::Unacknowledged { .. } | Failure::Revoked => what_is_survived(failure, rank),
+        Failure::Overwritten => (
+            ErrorClass::Internal,
+            "what the library remembers of messages has been overwritten. Has the program freed or reused the buffer of a receive that \
+             had not completed?"
+                .to_string(),
+        ),
+    }
+}
+
+/// The same of a failure that the job survives.
+#[cold]
+fn what_is_survived(failure: &Failure, rank: impl Fn(u32) -> usize) -> (ErrorClass, String) {
+    match *failure {
         Failure::Died { peer } => (ErrorClass::ProcessDied, format!("{} has died", who(rank(peer)))),
         Failure::Unacknowledged { peer } => (
             ErrorClass::ProcessDiedPending,
@@ -298,13 +312,7 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 who(rank(peer))
             ),
         ),
-        Failure::Revoked => (ErrorClass::Revoked, "the communicator has been revoked".to_string()),
-        Failure::Overwritten => (
-            ErrorClass::Internal,
-            "what the library remembers of messages has been overwritten. Has the program freed or reused the buffer of a receive that \
-             had not completed?"
-                .to_string(),
-        ),
+        _ => (ErrorClass::Revoked, "the communicator has been revoked".to_string()),
     }
 }
 

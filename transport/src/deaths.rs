@@ -3,10 +3,9 @@
 //! Whoever has started the peers sees every death, and says so where all look; no peer has to find out. *Notices* are
 //! numbers that peers leave for all others. Both lie in the job's file, so that they outlive who has written them.
 
-use std::sync::atomic::Ordering;
-
 use crate::control::{NOTICES, Presence};
 use crate::job::Job;
+use crate::primitive::Ordering;
 use crate::segment::Segment;
 use crate::{Signal, signal};
 

@@ -124,8 +124,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, RECORDS_FD,
-    SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
+    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK,
+    RECORDS_FD, SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;
 #[cfg(not(loom))]

@@ -347,7 +347,7 @@ const JOB: &[Known] = &[
         "MIO",
         "Let the job go on when a rank dies: the others hear of it as errors; all on this host",
     ),
-    does(Id::FaultTolerance, &["with-ft"], &["ulfm|none"], "O", "ulfm: as --keep-going"),
+    does(Id::FaultTolerance, &["with-ft"], &["MODEL"], "O", "ulfm: as --keep-going; none: not"),
     does(
         Id::Protocol,
         &["protocol"],

@@ -267,6 +267,17 @@ fn an_environment_can_be_kept_away() {
 }
 
 #[test]
+fn jobs_go_on_when_ranks_die_if_any_launcher_would_let_them() {
+    for option in ["--keep-going", "-disable-auto-cleanup", "--enable-recovery", "--with-ft ulfm"] {
+        assert!(spec(&format!("{option} a")).keeps_going, "{option}");
+    }
+    for line in ["a", "-enable-auto-cleanup a", "--disable-recovery a", "--with-ft none a"] {
+        assert!(!spec(line).keeps_going, "{line}");
+    }
+    assert!(refused("--with-ft perhaps a").contains("ulfm"));
+}
+
+#[test]
 fn an_agent_is_a_command_as_a_shell_splits_it() {
     let agent = |text: &str| parsed(vec!["--launch-agent".into(), text.into(), "a".into()]);
     let split = |text: &str| agent(text).unwrap().spec.launch_agent;

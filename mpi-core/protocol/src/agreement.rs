@@ -13,9 +13,10 @@
 //!    or has kept, and votes with, one that came from another than its coordinator. Of several it takes the one of the
 //!    latest coordinator. Only if there is none it makes its own.
 //!
-//! Why that is right: let a member have come to its end with a decision made, or taken over, by coordinator `c`. A later
-//! coordinator waits for that member's vote, decision or death, and there is no vote; so it has heard the decision, and
-//! no decision of a later coordinator can be another, by induction. The model in `agreement/model.rs` tries all orders.
+//! Why that is right: let a member have come to its end with a decision made, or taken over, by coordinator `c`. A
+//! later coordinator waits for that member's vote, decision or death, and there is no vote; so it has heard the
+//! decision, and no decision of a later coordinator can be another, by induction. The model in `agreement/model.rs`
+//! tries all orders.
 
 use std::collections::VecDeque;
 

@@ -16,6 +16,10 @@ use crate::process::Process;
 use crate::{Communicator, Result, untyped};
 
 /// What ranks have agreed on.
+#[doc = example!(2
+    "let agreed: rwmpi::Agreed = world.agree(0b1 << rank)?;"
+    "assert_eq!((agreed.flags, agreed.has_new_failure), (0, false));"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
     /// The bits that all had who took part.
