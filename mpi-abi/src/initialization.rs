@@ -34,6 +34,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
 /// Leaves the job when all ranks do.
 pub(crate) fn leave(rank: &Rank) -> Outcome {
     worker::stop(rank);
+    rank.for_files.end();
     rank.lanes().iter().try_for_each(|lane| lane.endpoint.complete_all())?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;

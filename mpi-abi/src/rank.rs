@@ -15,13 +15,12 @@ use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Partitioned, Run, Runs, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
-use rwmpi_io::Conversion;
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
-use crate::file::FileEntry;
+use crate::file::{FileEntry, ForFiles};
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
@@ -92,8 +91,8 @@ pub struct Common {
     pub(crate) partitioned: RefCell<HashMap<u32, Partitioned>>,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
-    /// Representations of data in files that the program has registered, by name.
-    pub(crate) representations: RefCell<HashMap<String, Rc<dyn Conversion>>>,
+    /// What files have in common.
+    pub(crate) for_files: ForFiles,
     /// The threads that make progress meanwhile.
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -291,7 +290,7 @@ impl Rank {
             generalized: RefCell::default(),
             partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
-            representations: RefCell::default(),
+            for_files: ForFiles::default(),
             workers: RefCell::default(),
             private_memory: RefCell::default(),
         }));
