@@ -312,8 +312,8 @@ impl JobSpec {
         self
     }
 
-    /// Says for how many ranks there is room, those that the job spawns included (MPI_UNIVERSE_SIZE). Without it, as many
-    /// as the hosts have slots, or this machine cores.
+    /// Says for how many ranks there is room, those that the job spawns included (MPI_UNIVERSE_SIZE). Without it, as
+    /// many as the hosts have slots, or this machine cores.
     pub fn universe_size(mut self, ranks: usize) -> Self {
         self.universe_size = Some(ranks);
         self

@@ -37,6 +37,7 @@ pub(crate) fn leave(rank: &Rank) -> Outcome {
     if rank.checks.is_on() {
         checking::name_what_is_left(rank)?;
     }
+    rank.for_files.end();
     rank.lanes().iter().try_for_each(|lane| lane.endpoint.complete_all())?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;

@@ -15,7 +15,6 @@ use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Partitioned, Run, Runs, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
-use rwmpi_io::Conversion;
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
@@ -23,7 +22,7 @@ use crate::checking::Checks;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
 use crate::failures::revoked;
-use crate::file::FileEntry;
+use crate::file::{FileEntry, ForFiles};
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
@@ -96,8 +95,8 @@ pub struct Common {
     pub(crate) partitioned: RefCell<HashMap<u32, Partitioned>>,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
-    /// Representations of data in files that the program has registered, by name.
-    pub(crate) representations: RefCell<HashMap<String, Rc<dyn Conversion>>>,
+    /// What files have in common.
+    pub(crate) for_files: ForFiles,
     /// What ranks do that does not go together.
     pub(crate) checks: Checks,
     /// The threads that make progress meanwhile.
@@ -297,7 +296,7 @@ impl Rank {
             generalized: RefCell::default(),
             partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
-            representations: RefCell::default(),
+            for_files: ForFiles::default(),
             checks: Checks::of_job(),
             workers: RefCell::default(),
             private_memory: RefCell::default(),

@@ -19,7 +19,8 @@ use crate::{Communicator, Info, Result, Universe};
 /// use rwmpi::Command;
 /// let universe = rwmpi::init()?;
 /// let world = universe.world();
-/// let workers = Command::new("./worker").arguments(["--quiet"]).ranks(4).spawn(&universe, world, 0)?;
+/// let worker = Command::new("./worker").arguments(["--quiet"]).ranks(4).directory("/tmp").environment("LEVEL", "3");
+/// let workers = worker.hint("soft", "1:4").spawn(&universe, world, 0)?;
 /// if world.rank() == 0 {
 ///     workers.send(&[42_u64], 3, 0)?;
 /// }
@@ -81,6 +82,7 @@ impl Command {
     }
 
     /// Takes these hints, and no others.
+    #[doc(hidden)]
     #[must_use]
     pub fn hints(self, info: Info) -> Self {
         Command { info, ..self }

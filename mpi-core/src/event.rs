@@ -1,12 +1,13 @@
 //! Events: what an engine tells whoever observes it, about messages, when it happens.
 //!
-//! Nobody does, as a rule, and then nothing may be paid for it. So an observed engine leaves its short cuts (small sends
-//! that make no operation, receives that take their message from the queue), as one that has failed does; what remains
-//! are the long ways, which look whether they are observed.
+//! Nobody does, as a rule, and then nothing may be paid for it. So an observed engine leaves its short cuts (small
+//! sends that make no operation, receives that take their message from the queue), as one that has failed does; what
+//! remains are the long ways, which look whether they are observed.
 
 pub use crate::select::MessageWay;
 
 /// Something that has happened to a message.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What.
@@ -22,6 +23,7 @@ pub struct Event {
 }
 
 /// What can happen to one.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// Its sender has decided which way it goes.
@@ -35,4 +37,5 @@ pub enum EventKind {
 }
 
 /// What is told.
+#[doc(hidden)]
 pub type Observer = fn(&Event);

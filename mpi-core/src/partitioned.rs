@@ -112,6 +112,16 @@ pub struct PartitionedSend<T: Datatype> {
 }
 
 /// A part of a message, to be filled. When it is dropped, or told so, it is ready.
+#[doc = example!(1
+    "fn fill(mut part: rwmpi::Part<'_, f64>) {"
+    "    part.fill(1.5);"
+    "}"
+    "let mut send = world.partitioned_send(vec![0.0; 8], 4, rwmpi::PROC_NULL, 0)?;"
+    "let (parts, round): (_, rwmpi::SendRound<'_>) = send.start()?;"
+    "parts.into_iter().for_each(fill);"
+    "round.wait()?;"
+    "assert_eq!(send.buffer()?, [1.5; 8]);"
+)]
 pub struct Part<'a, T> {
     elements: &'a mut [T],
     number: usize,
@@ -256,7 +266,7 @@ impl<T: Datatype> Drop for PartitionedSend<T> {
 #[doc = example!(1
     "let mut receive = world.partitioned_receive(vec![0_u8; 6], 3, 0, 1)?;"
     "let mut send = world.partitioned_send(vec![7_u8; 6], 2, 0, 1)?;"
-    "let round = receive.start()?;"
+    "let round: rwmpi::ReceiveRound<'_, u8> = receive.start()?;"
     "let (parts, sending) = send.start()?;"
     "drop(parts);"
     "sending.wait()?;"

@@ -65,6 +65,8 @@ pub(crate) struct Process {
     lane: usize,
     /// Whether there may be other engines of the rank for whoever waits in this one: those of lanes, or of other files.
     has_others: Cell<bool>,
+    /// How many operations are performed outside of all engines.
+    outside: Cell<i32>,
     /// Those of other files, once there are any.
     company: OnceCell<Rc<Company>>,
     /// Whose numbers its peers have, if not those of the job.
@@ -144,6 +146,7 @@ impl Process {
             lanes,
             lane,
             has_others: Cell::new(false),
+            outside: Cell::new(0),
             company: OnceCell::new(),
             numbers: OnceCell::new(),
             communicators: Cell::new(0),

@@ -13,8 +13,8 @@ fn refused(what: String) -> Error {
     Error::new(ErrorClass::InfoValue, what)
 }
 
-/// The hints, and those in the file that they name: a line each, `key = value`; what follows `#` is a remark. Hints that
-/// are given win.
+/// The hints, and those in the file that they name: a line each, `key = value`; what follows `#` is a remark. Hints
+/// that are given win.
 pub(crate) fn with_file(info: &Info) -> Result<Info> {
     let Some(name) = info.get(FILE)? else { return Ok(info.clone()) };
     let text = std::fs::read_to_string(name).map_err(|error| refused(format!("the hint file, {name:?}: {error}")))?;

@@ -181,6 +181,8 @@ table! {
     file_gap_max: 4 << 10, Bytes in ANY_LENGTH, "FileWays", [66];
     /// and so many bytes together at most.
     file_sieve: 256 << 10, Bytes in 1..=1 << 30, "FileWays", [66];
+    /// A nonblocking access to a file of at least so many bytes is left to a thread, while the program goes on.
+    file_beside_min: 256 << 10, Bytes in ANY_LENGTH, "FileWays", [82];
     /// In a collective access to a file ranks work together if they have at least so many bytes,
     file_together_min: 64 << 10, Bytes in ANY_LENGTH, "FileWays", [70];
     /// of at most so many bytes of the file for each,

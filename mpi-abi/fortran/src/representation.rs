@@ -1,7 +1,7 @@
 //! Representations of data in files, which procedures of the program convert (MPI-5.0 section 14.5.3).
 //!
-//! Where the program has no such procedure it passes one of the library's, MPI_CONVERSION_FN_NULL, which is known by its
-//! address: the dynamic linker makes one of the program's and the library's.
+//! Where the program has no such procedure it passes one of the library's, MPI_CONVERSION_FN_NULL, which is known by
+//! its address: the dynamic linker makes one of the program's and the library's.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};

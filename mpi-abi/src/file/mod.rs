@@ -10,12 +10,13 @@ pub mod shared;
 pub mod split;
 pub mod view;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use rwmpi_core::untyped::Status;
+use rwmpi_core::untyped::{Request, Status};
 use rwmpi_core::{Error, ErrorClass, Result};
-use rwmpi_io::{Direction, File, Place};
+use rwmpi_io::{Conversion, Direction, File, Helper, Place, Started};
 
 use crate::argument::{Memory, Out, StatusOut};
 use crate::error::{ErrorHandler, Outcome};
@@ -29,6 +30,29 @@ pub(crate) struct FileEntry {
     pub(crate) core: File,
     /// What happens to errors: at first what MPI_FILE_NULL's handler was when it was opened.
     pub(crate) error_handler: RefCell<ErrorHandler>,
+}
+
+/// What the files of a rank have in common.
+#[derive(Default)]
+pub(crate) struct ForFiles {
+    /// The thread for long nonblocking accesses, once there was one; none if the system has none to give.
+    helper: OnceCell<Option<Helper>>,
+    /// Representations that the program has registered, by name.
+    representations: RefCell<HashMap<String, Rc<dyn Conversion>>>,
+}
+
+impl ForFiles {
+    /// The thread for long nonblocking accesses, from the first one on.
+    fn helper(&self) -> Option<&Helper> {
+        self.helper.get_or_init(|| Helper::start().ok()).as_ref()
+    }
+
+    /// All accesses are complete when this returns.
+    pub(crate) fn end(&self) {
+        if let Some(Some(helper)) = self.helper.get() {
+            helper.stop();
+        }
+    }
 }
 
 impl Rank {
@@ -47,7 +71,11 @@ impl Rank {
     /// A handle for a new file.
     fn add_file<A: Abi>(&self, core: File) -> Result<A::File> {
         let error_handler = self.file_error_handler.borrow().clone().into();
-        Ok(A::file(self.files.insert(Rc::new(FileEntry { core, error_handler }))?))
+        let communicator = core.communicator().clone();
+        let code = self.files.insert(Rc::new(FileEntry { core, error_handler }))?;
+        // Errors of the file's requests are its own.
+        communicator.set_mark(code as usize);
+        Ok(A::file(code))
     }
 }
 
@@ -98,7 +126,7 @@ fn access_all<A: Abi>(
     Ok(())
 }
 
-/// As [`access`], with a request: it has completed.
+/// As [`access`], with a request.
 fn start<A: Abi>(
     file: A::File,
     direction: Direction,
@@ -111,6 +139,11 @@ fn start<A: Abi>(
     if request.is_null() {
         return Err(no_place());
     }
-    let bytes = entry.core.access(direction, place, &rank.elements::<A>(memory, count, datatype)?)?;
-    rank.give::<A>(rank.request_done(status_of(bytes))?, request)
+    let communicator = entry.core.communicator();
+    let helper = || if Request::can_be_outside(communicator) { rank.for_files.helper() } else { None };
+    let elements = rank.elements::<A>(memory, count, datatype)?;
+    match entry.core.start(direction, place, &elements, helper)? {
+        Started::Done(bytes) => rank.give::<A>(rank.request_done(status_of(bytes))?, request),
+        Started::Later(pending) => rank.give::<A>(Request::outside(communicator, pending), request),
+    }
 }

@@ -1,4 +1,4 @@
-//! Accesses with requests (MPI-5.0 sections 14.4.2 to 14.4.4). They are done when they are started.
+//! Accesses with requests (MPI-5.0 sections 14.4.2 to 14.4.4). Short ones are done when they are started.
 
 use rwmpi_io::{Direction, Place};
 

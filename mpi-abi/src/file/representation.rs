@@ -134,7 +134,7 @@ impl<A: Abi> Conversion for Registered<A> {
 impl Rank {
     /// The representation with that name.
     pub(super) fn representation(&self, name: &str) -> Result<Representation> {
-        let registered = self.representations.borrow().get(name).cloned().map(Representation::Registered);
+        let registered = self.for_files.representations.borrow().get(name).cloned().map(Representation::Registered);
         Representation::of_name(name).or(registered).ok_or_else(|| {
             let what = format!("there is no data representation {name:?}: MPI_Register_datarep makes one known");
             Error::new(ErrorClass::UnsupportedRepresentation, what)
@@ -174,7 +174,7 @@ fn register<A: Abi>(
             state: state.address().cast(),
         }
     };
-    rank.representations.borrow_mut().insert(name, Rc::new(registered));
+    rank.for_files.representations.borrow_mut().insert(name, Rc::new(registered));
     Ok(())
 }
 

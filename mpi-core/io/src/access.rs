@@ -1,8 +1,8 @@
 //! Reading and writing (MPI-5.0 section 14.4).
 //!
 //! All forms come down to [`File::access`]: a place, a direction, elements. Collective forms are in `collective`. Split
-//! collective accesses are done when they begin, nonblocking ones when they are started: the kernel copies to and from
-//! its cache at the speed of memory, so there is little to overlap.
+//! collective accesses are done when they begin, and short nonblocking ones when they are started; long ones are the
+//! `helper`'s.
 
 use std::rc::Rc;
 
@@ -252,7 +252,7 @@ impl File {
         })
     }
 
-    fn outcome(&self, operation: &'static str, Moved { bytes, failure }: Moved) -> Result<u64> {
+    pub(crate) fn outcome(&self, operation: &'static str, Moved { bytes, failure }: Moved) -> Result<u64> {
         let Some(failure) = failure else { return Ok(bytes) };
         Err(self.failed(operation, &failure.error).at(failure.at))
     }

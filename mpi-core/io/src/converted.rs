@@ -42,16 +42,14 @@ impl File {
 
     /// Memory for so many bytes.
     fn room(&self, direction: Direction, len: u64) -> Result<Vec<u8>> {
+        let no_memory = || {
+            let what = format!("there is no memory to convert {len} bytes");
+            self.error(ErrorClass::NoMemory, direction.words(), what)
+        };
+        let len = usize::try_from(len).map_err(|_| no_memory())?;
         let mut bytes = Vec::new();
-        match usize::try_from(len).map(|len| bytes.try_reserve_exact(len).map(|()| len)) {
-            Ok(Ok(len)) => {
-                bytes.resize(len, 0);
-                Ok(bytes)
-            }
-            _ => {
-                let what = format!("there is no memory to convert {len} bytes");
-                Err(self.error(ErrorClass::NoMemory, direction.words(), what))
-            }
-        }
+        bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
+        bytes.resize(len, 0);
+        Ok(bytes)
     }
 }

@@ -7,10 +7,11 @@
 //! - `view`: which bytes of the file a rank sees, as an iterator over ranges of the file. The list of all ranges is
 //!   never made;
 //! - `disk`: the kernel's calls behind a trait, so that tests can have them fail;
-//! - `transfer`: bytes between the ranges of a view and elements in memory; `representation`: what they are in the file;
-//!   `converted`: accesses where that is something else;
+//! - `transfer`: bytes between the ranges of a view and elements in memory; `representation`: what they are in the
+//!   file; `converted`: accesses where that is something else;
 //! - `collective`: the ranks of a node that read and write together;
 //! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
+//! - `helper`: the thread that performs long nonblocking accesses;
 //! - `typed`: all of this for Rust programs;
 //! - `word`: the shared pointer, a word in memory that all ranks see;
 //! - `lock`: what excludes other ranks while the file is atomic.
@@ -40,6 +41,7 @@ mod collective;
 mod converted;
 mod disk;
 mod error;
+pub mod helper;
 mod hints;
 mod lock;
 mod mode;
@@ -59,6 +61,7 @@ use std::rc::Rc;
 
 pub use access::{Direction, Place, Split};
 pub use error::{Error, Error as FileError, Result};
+pub use helper::{Helper, Started};
 pub use mode::Mode;
 pub use open::delete;
 pub use pointer::Whence;

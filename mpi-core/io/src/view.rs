@@ -83,6 +83,17 @@ impl View {
         Ok(View { displacement, etype, filetype, representation, layout, unit, is_in_order })
     }
 
+    /// The same for another thread: it has no part of anything in common with this one. Values look as in memory.
+    pub(crate) fn detached(&self) -> View {
+        View {
+            etype: self.etype.detached(),
+            filetype: self.filetype.detached(),
+            layout: self.layout.detached(),
+            representation: Representation::Native,
+            ..*self
+        }
+    }
+
     /// From where on.
     pub fn displacement(&self) -> u64 {
         self.displacement

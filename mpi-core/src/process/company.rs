@@ -98,7 +98,7 @@ impl Process {
         if self.stand_aside(backoff) {
             return Some(self.take_signals());
         }
-        self.has_joined().then(|| self.stand_by_awake(backoff))
+        (self.has_joined() || self.outside.get() > 0).then(|| self.stand_by_awake(backoff))
     }
 
     /// Waits a little for something that need not come by this engine: without sleeping in it.
@@ -114,6 +114,23 @@ impl Process {
             Some(company) => company.all().iter().try_for_each(|process| process.take_signals()),
             None => self.take_signals(),
         }
+    }
+
+    /// So many operations more, or less, are performed outside of all engines: while there are some, a wait may be for
+    /// what no engine tells of.
+    pub(crate) fn awaits_outside(&self, more: i32) {
+        self.outside.set(self.outside.get() + more);
+        self.settle_others();
+    }
+
+    /// Whether the rank has other engines than this one.
+    pub(crate) fn has_several_engines(&self) -> bool {
+        self.lanes.are_several() || self.company.get().is_some()
+    }
+
+    /// Whether whoever waits in this engine has to look at more than this.
+    fn settle_others(&self) {
+        self.has_others.set(self.turns.get().is_some() || self.has_joined() || self.outside.get() > 0);
     }
 
     /// One communicator more.
@@ -164,7 +181,7 @@ impl Process {
         let Some(company) = self.company.get() else { return Ok(()) };
         company.joined.borrow_mut().retain(|process| !std::ptr::eq(&**process, self));
         if let Some(first) = company.first.upgrade().filter(|first| !first.has_joined()) {
-            first.has_others.set(first.turns.get().is_some());
+            first.settle_others();
         }
         Ok(())
     }

@@ -49,6 +49,11 @@ impl FileWays {
             && bytes <= blocks.saturating_mul(block_max)
     }
 
+    /// Whether a nonblocking access to so many bytes is left to a thread, while the program goes on.
+    pub fn goes_beside(&self, bytes: u64) -> bool {
+        bytes >= self.tuning.file_beside_min as u64
+    }
+
     /// How many bytes of the file a rank of these reads or writes at a time.
     pub fn domain(&self) -> usize {
         self.tuning.file_domain
@@ -98,5 +103,6 @@ mod tests {
         let along = [(4 * KIB, 256 * KIB), (4 * KIB + 1, 8 * KIB), (1, 256 * KIB + 1)];
         assert_eq!(along.map(|(gap, together)| WAYS.reads_along(gap, together)), [true, false, false]);
         assert_eq!([1, 4].map(|ranks| WAYS.writers(ranks)), [1, 1]);
+        assert_eq!([256 * KIB - 1, 256 * KIB].map(|bytes| WAYS.goes_beside(bytes)), [false, true]);
     }
 }

@@ -8,6 +8,7 @@ use rwmpi_transport::{Passable, Way as Reach};
 use crate::tuning::{ALWAYS_PUSHED, Tuning};
 
 /// How a message gets to its receive.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageWay {
     /// Through the FIFO, in one cell or with one payload.
@@ -28,6 +29,7 @@ pub enum MessageWay {
 
 impl MessageWay {
     /// All of them, by the names that they have in documents; the number of one is its place.
+    #[doc(hidden)]
     pub const NAMED: [(MessageWay, &'static str); 7] = [
         (MessageWay::Eager, "Eager"),
         (MessageWay::Pipeline, "Pipeline"),
@@ -39,6 +41,7 @@ impl MessageWay {
     ];
 
     /// Its place among [`MessageWay::NAMED`].
+    #[doc(hidden)]
     pub fn number(self) -> usize {
         self as usize
     }

@@ -129,6 +129,12 @@ impl Elements {
         Ok(())
     }
 
+    /// The same for another thread: they have no part of anything in common with these but their memory.
+    #[must_use]
+    pub fn detached(&self) -> Elements {
+        Elements { datatype: self.datatype.detached(), ..*self }
+    }
+
     /// How many they are.
     pub fn count(&self) -> u64 {
         self.count

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::loan::Loan;
+use super::outside::Awaiting;
 use super::{
     AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Partitioned, Persistent, Runs, SimpleRequest, Started,
     StartedReceive, Status, buffered::BufferedSend, elements::read_span_of,
@@ -160,6 +161,8 @@ pub(super) enum State {
     Generalized(Rc<Generalized>),
     /// The buffered sends of an owner.
     Flushing(Vec<Rc<BufferedSend>>),
+    /// One that another thread of the library performs.
+    Outside(Awaiting),
 }
 
 impl Communicator {
@@ -338,17 +341,6 @@ impl Communicator {
     }
 }
 
-impl From<SimpleRequest> for Request {
-    fn from(simple: SimpleRequest) -> Self {
-        let SimpleRequest { communicator, id, call } = simple;
-        let state = match call {
-            Call::Receive => State::Receiving(id),
-            _ => State::Sending { id, call, packed: None },
-        };
-        Request { communicator, state }
-    }
-}
-
 impl Request {
     pub(super) fn new(communicator: &Communicator, state: State) -> Self {
         Request { communicator: communicator.clone(), state }
@@ -436,6 +428,7 @@ impl Request {
             State::Partitioned(partitioned) => partitioned.is_done(),
             State::Generalized(generalized) => generalized.is_complete(),
             State::Flushing(sends) => sends.iter().all(|sent| sent.has_left()),
+            State::Outside(awaiting) => awaiting.operation.is_done(),
         }
     }
 
@@ -470,6 +463,7 @@ impl Request {
             },
             State::Partitioned(partitioned) => partitioned.status(),
             State::Generalized(generalized) => generalized.query()?,
+            State::Outside(awaiting) => awaiting.operation.result()?,
             State::Collective { .. } | State::Flushing(_) => Status::EMPTY,
         };
         Ok(Some(status))
@@ -510,6 +504,7 @@ impl Request {
             State::Persistent(persistent) => persistent.take_active().map_or(Ok(Status::EMPTY), |mut one| one.finish()),
             State::Partitioned(partitioned) => partitioned.finish(),
             State::Generalized(generalized) => generalized.finish(),
+            State::Outside(awaiting) => awaiting.operation.result(),
             State::Flushing(_) => Ok(Status::EMPTY),
         }
     }
@@ -539,7 +534,7 @@ impl Request {
             State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
             State::Collective { id, .. } => Awaited::Task(*id),
             State::Partitioned(partitioned) => partitioned.awaited(),
-            State::Done(_) | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
+            State::Done(_) | State::Generalized(_) | State::Flushing(_) | State::Outside(_) => Awaited::Unknown,
         }
     }
 
@@ -559,6 +554,7 @@ impl Request {
             }
             State::Collective { id, .. } => process.tasks().cancel(*id),
             State::Partitioned(partitioned) => partitioned.give_up(),
+            State::Outside(awaiting) => return awaiting.end(),
             State::Done(_) | State::Generalized(_) | State::Flushing(_) => return,
         }
         self.state = State::Done(Status::EMPTY);
@@ -593,6 +589,7 @@ impl Request {
             State::Collective { .. } => cannot("a collective operation"),
             State::Partitioned(_) => cannot("a partitioned operation"),
             State::Flushing(_) => cannot("the flushing of a buffer"),
+            State::Outside(_) => cannot("an access of a file"),
         }
     }
 }

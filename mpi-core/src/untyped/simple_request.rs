@@ -4,12 +4,13 @@
 //! program's being called.
 
 use super::Status;
+use super::request::{Request, State};
 use crate::activity::Call;
 use crate::engine::{Completion, OperationId};
 use crate::waiting::Awaited;
 use crate::{Communicator, Result};
 
-/// A send or a receive in flight. It is completed by [`SimpleRequest::collect`], or as a [`Request`](super::Request).
+/// A send or a receive in flight. It is completed by [`SimpleRequest::collect`], or as a [`Request`].
 pub struct SimpleRequest {
     pub(super) communicator: Communicator,
     pub(super) id: OperationId,
@@ -110,5 +111,16 @@ impl SimpleRequest {
             Err(failure) => failed = Some(*failure),
         })?;
         Some(failed.map_or(Ok(()), |failure| Err(communicator.failed(self.call)(failure))))
+    }
+}
+
+impl From<SimpleRequest> for Request {
+    fn from(simple: SimpleRequest) -> Self {
+        let SimpleRequest { communicator, id, call } = simple;
+        let state = match call {
+            Call::Receive => State::Receiving(id),
+            _ => State::Sending { id, call, packed: None },
+        };
+        Request::new(&communicator, state)
     }
 }

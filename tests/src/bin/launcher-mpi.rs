@@ -167,7 +167,7 @@ fn write_to_stopped(world: &Communicator) -> rwmpi::Result<()> {
 fn spawn_others(universe: Universe) -> rwmpi::Result<()> {
     let world = universe.world();
     let myself = std::env::current_exe().expect("this program").to_string_lossy().into_owned();
-    let command = Command::new(myself).arguments(["spawned"]).ranks(3).environment("RWMPI_TEST_WORD", "well met");
+    let command = Command::new(myself).arguments(["spawned"]).ranks(3).environment("WORD_OF_PARENTS", "well met");
     let children = command.directory("/").hint("soft", "2:8:2").spawn(&universe, world, 0)?;
     assert!(children.is_inter() && children.remote_size() == Some(2));
     if world.rank() == 0 {
@@ -190,7 +190,7 @@ fn be_spawned(universe: Universe) -> rwmpi::Result<()> {
     let parents = universe.parents().expect("this rank was spawned").clone();
     let mut number = [0_u64];
     parents.recv(&mut number, 0, 1)?;
-    let word = std::env::var("RWMPI_TEST_WORD").unwrap_or_default();
+    let word = std::env::var("WORD_OF_PARENTS").unwrap_or_default();
     let here = std::env::current_dir().expect("a directory");
     println!("child {} of {}: {number:?}, {word}, in {}", world.rank(), world.size(), here.display());
     let all = parents.merge(true)?;

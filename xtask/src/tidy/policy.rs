@@ -146,8 +146,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/derive/src/datatype.rs",
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/compatibility.rs",
-    "mpi-abi/mpich/src/lib.rs",
     "mpi-abi/mpich/src/extensions.rs",
+    "mpi-abi/mpich/src/lib.rs",
     "mpi-abi/src/argument.rs",
     // The allocator of these libraries.
     "mpi-abi/src/memory.rs",
@@ -164,12 +164,13 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/operation.rs",
     // The program's functions for its own requests.
     "mpi-abi/src/generalized_request.rs",
-    // Where the promises of untyped callers become spans.
-    "mpi-core/src/untyped/elements.rs",
-    // Its functions for representations of data in files.
+    // Its functions for representations of data in files, in C and in Fortran.
     "mpi-abi/src/file/representation.rs",
+    "mpi-abi/fortran/src/representation.rs",
     // Functions of tools.
     "mpi-abi/src/tools/event/callback.rs",
+    // Where the promises of untyped callers become spans.
+    "mpi-core/src/untyped/elements.rs",
     // Memory of the program that windows are made of.
     "mpi-core/src/window/create.rs",
     "mpi-core/src/window/dynamic.rs",
@@ -178,6 +179,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/one_sided/local.rs",
     // The kernel's way between files and memory, and words that a window reads and writes.
     "mpi-core/io/src/disk.rs",
+    // What a thread that reads and writes files gets.
+    "mpi-core/io/src/helper.rs",
     "mpi-core/io/src/word.rs",
     // Memory that ranks share to read and write files together.
     "mpi-core/io/src/collective/staging.rs",
@@ -299,7 +302,11 @@ pub const ATOMICS_FILES: &[&str] = &[
     // Whether the process is a rank: what any thread may ask.
     "mpi-abi/src/rank.rs",
     // How many use the tool interface: likewise.
+    "mpi-abi/src/tools/event/mod.rs",
     "mpi-abi/src/tools/mod.rs",
+    // What a thread says that has part of a message, or reads and writes files: between threads of a process.
+    "mpi-core/io/src/helper.rs",
+    "mpi-core/src/partitioned.rs",
     // Measures without the library.
     "bench/src/floor.rs",
     // Whether the busy neighbours of a measurement are to end.
