@@ -8,8 +8,9 @@
 //! anything, and nothing will happen that would have somebody begin, if the waits are such as only other ranks end.
 //! Nobody needs a clock for this: a machine that is slow, or a rank that is stopped, only takes longer to answer.
 //!
-//! It takes memory that all ranks share. Between hosts, and over TCP, a message may be on its way where nobody sees it;
-//! there, and in jobs of several lanes, nothing is said.
+//! It takes memory that all ranks share, to ask by. Over TCP a message may be on its way where nobody sees it, so the
+//! answers also say how many bytes have been sent and taken in: at the moment of the proof the sums must be the same.
+//! Between hosts, and in jobs of several lanes, nothing is said.
 
 use rwmpi_core::Answer;
 use rwmpi_transport::Threads;
@@ -79,7 +80,7 @@ impl HangCheck {
         let answers: Vec<Answer> = waiting.iter().map(|&rank| ranks.answer(rank)).collect();
         match self.called.take().filter(|called| called.are_quiet(&waiting, &answers)) {
             Some(called) if !called.have_all_answered(&answers) => self.called = Some(called),
-            Some(called) if called.are_closed(ranks, &answers) => {
+            Some(called) if Called::has_all_arrived(&answers) && called.are_closed(ranks, &answers) => {
                 self.is_off = true;
                 return Some(waiting.into_iter().zip(answers).collect());
             }
@@ -111,6 +112,12 @@ impl Called {
 
     fn have_all_answered(&self, answers: &[Answer]) -> bool {
         self.given.iter().zip(answers).all(|(given, answer)| answer.given >= given + ANSWERS)
+    }
+
+    /// Whether nothing is under way on a network: all that was sent has been taken in.
+    fn has_all_arrived(answers: &[Answer]) -> bool {
+        let sum = |way: usize| answers.iter().map(|answer| u128::from(answer.carried[way])).sum::<u128>();
+        sum(0) == sum(1)
     }
 
     /// Whether nothing else can help any of those that have not begun to leave.
@@ -172,6 +179,7 @@ mod tests {
             first_awaited: Vec::new(),
             messages: 0,
             first_messages: Vec::new(),
+            carried: [0, 0],
         };
         Fakes {
             answers: vec![answer; count].into(),
@@ -243,6 +251,16 @@ mod tests {
         assert_eq!(looks(&mut check, &fakes, 20), None);
         fakes.leaving.set(Some(1));
         assert!(looks(&mut check, &fakes, 20).is_some(), "one that leaves helps nobody, whatever it waits for");
+    }
+
+    #[test]
+    fn what_is_under_way_between_ranks_may_end_a_wait() {
+        let (mut check, fakes) = (HangCheck::new(true), fakes(2));
+        fakes.answers.borrow_mut()[0].carried = [100, 40];
+        fakes.answers.borrow_mut()[1].carried = [40, 68];
+        assert_eq!(looks(&mut check, &fakes, 20), None);
+        fakes.answers.borrow_mut()[1].carried = [40, 100];
+        assert!(looks(&mut check, &fakes, 20).is_some());
     }
 
     #[test]

@@ -185,6 +185,7 @@ mod tests {
             first_awaited: awaited.iter().map(|&(partner, what)| (partner, what.to_owned())).collect(),
             messages: 0,
             first_messages: Vec::new(),
+            carried: [0, 0],
         }
     }
 

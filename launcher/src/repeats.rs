@@ -106,8 +106,12 @@ impl Repeats {
         }
     }
 
-    /// All has been written: says of what still waits who has written it, each text once.
+    /// All has been written: passes on what still waits, or, if the job has failed, says who has written it, each text
+    /// once.
     pub(crate) fn finish(&mut self, now: Instant, out: &mut Vec<u8>) {
+        if !self.failing {
+            return (0..self.pending.len()).for_each(|number| self.release(number, now, out));
+        }
         let mut groups: Vec<(Vec<Vec<u8>>, Vec<usize>)> = Vec::new();
         for number in (0..self.pending.len()).filter(|&number| self.pending[number].since.is_some()) {
             let keys = self.keys(number);
@@ -253,6 +257,8 @@ mod tests {
         repeats.go_on(repeats.due().unwrap(), &mut out);
         assert_eq!(out, b"warning\nmore\n");
         assert_eq!(repeats.due(), None);
+        assert_eq!(take(&mut repeats, 2, "warning\n", now), "");
+        assert_eq!(finish(&mut repeats, now), "warning\n", "it ends before that was due");
     }
 
     #[test]

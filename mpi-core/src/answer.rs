@@ -6,6 +6,10 @@
 //! were called, there was a moment at which nobody did anything, and after it all have looked and found nothing: there
 //! was nothing under way, and nobody is left to begin something.
 //!
+//! What is under way on a network nobody sees. So an answer has how many bytes the rank has sent there and how many have
+//! come, and a change of these begins a period, too: all are as they were at that moment, and if the sums over all ranks
+//! are the same, nothing is under way.
+//!
 //! That holds for waits that are *closed*: other threads of the program, timers and the like can't end them, nor can
 //! the rank itself, later. A wait is closed if it is known what for. Invariant: whatever a rank does for others while
 //! it waits either counts as progress of its engine, completes an operation of it, or is counted here
@@ -31,7 +35,9 @@ const AWAITED_MAX: usize = 8;
 /// two for each message without a receive.
 const MESSAGES: usize = AWAITED + 2 * AWAITED_MAX;
 const MESSAGES_MAX: usize = 8;
-const _: () = assert!(MESSAGES + 2 * MESSAGES_MAX <= DETAIL_WORDS);
+/// How many bytes the rank has sent over the network, and how many it has taken in.
+const CARRIED: usize = MESSAGES + 2 * MESSAGES_MAX;
+const _: () = assert!(CARRIED + 2 <= DETAIL_WORDS);
 
 const CLOSED: u64 = 1;
 const SHARED: u64 = 2;
@@ -51,8 +57,8 @@ pub(crate) struct Answers {
     given: Cell<u32>,
     /// Steps that neither made progress of the engine nor completed an operation.
     moves: Cell<u64>,
-    /// How many of them, and of completions, there were at the last answer.
-    seen: Cell<[u64; 2]>,
+    /// How many of them, and of completions, and of bytes on the network, there were at the last answer.
+    seen: Cell<[u64; 4]>,
     /// Names the function of the program's interface in which the rank is.
     namer: Cell<Option<Namer>>,
 }
@@ -70,8 +76,8 @@ impl Answers {
 
     /// Counts an answer of a wait in which nothing has happened since its last one, in that period; the first word. A
     /// period begins if something has: another wait may have come and gone within this one.
-    fn count(&self, quiet_in: u32, completions: u64) -> u64 {
-        let seen = [self.moves.get(), completions];
+    fn count(&self, quiet_in: u32, completions: u64, [sent, taken]: [u64; 2]) -> u64 {
+        let seen = [self.moves.get(), completions, sent, taken];
         if self.seen.replace(seen) != seen || quiet_in != self.period.get() || quiet_in == 0 {
             self.period.set(self.period.get().checked_add(1).unwrap_or(1));
             self.given.set(0);
@@ -110,7 +116,7 @@ impl Process {
         for (place, one) in words[AWAITED..MESSAGES].chunks_mut(2).zip(&awaited) {
             place.copy_from_slice(one);
         }
-        for (place, (envelope, len)) in words[MESSAGES..].chunks_mut(2).zip(&messages) {
+        for (place, (envelope, len)) in words[MESSAGES..CARRIED].chunks_mut(2).zip(&messages) {
             let Envelope { context, source, tag, .. } = *envelope;
             let len = u32::try_from(*len).unwrap_or(u32::MAX);
             place.copy_from_slice(&[
@@ -118,7 +124,9 @@ impl Process {
                 u64::from(context) << 32 | u64::from(len),
             ]);
         }
-        words[0] = self.answers.count(quiet_in, self.engine().completions());
+        let carried = self.engine().carried();
+        words[CARRIED..CARRIED + 2].copy_from_slice(&carried);
+        words[0] = self.answers.count(quiet_in, self.engine().completions(), carried);
         self.publish_answer(&words);
         self.answers.period.get()
     }
@@ -149,6 +157,8 @@ pub struct Answer {
     pub messages: usize,
     /// and the first of them, in words.
     pub first_messages: Vec<String>,
+    /// How many bytes the rank has sent over the network so far, and how many it has taken in.
+    pub carried: [u64; 2],
 }
 
 /// An answer as its rank has published it, with the rank's activity record.
@@ -178,7 +188,8 @@ pub fn read_answer(words: &[u64; DETAIL_WORDS], record: &[u64; 8]) -> Answer {
         awaited,
         first_awaited: things.filter_map(waiting::describe_awaited).collect(),
         messages,
-        first_messages: words[MESSAGES..].chunks(2).take(messages.min(MESSAGES_MAX)).map(message).collect(),
+        first_messages: words[MESSAGES..CARRIED].chunks(2).take(messages).map(message).collect(),
+        carried: [words[CARRIED], words[CARRIED + 1]],
     }
 }
 
@@ -196,14 +207,16 @@ mod tests {
     fn a_period_ends_with_whatever_happens() {
         let answers = Answers::default();
         let parts = |word: u64| (word >> 32, word as u32);
-        assert_eq!(parts(answers.count(0, 5)), (1, 1));
-        assert_eq!(parts(answers.count(1, 5)), (1, 2));
-        assert_eq!(parts(answers.count(1, 6)), (2, 1), "an operation has completed");
+        assert_eq!(parts(answers.count(0, 5, [0, 0])), (1, 1));
+        assert_eq!(parts(answers.count(1, 5, [0, 0])), (1, 2));
+        assert_eq!(parts(answers.count(1, 6, [0, 0])), (2, 1), "an operation has completed");
         answers.moved();
-        assert_eq!(parts(answers.count(2, 6)), (3, 1), "a step was made");
-        assert_eq!(parts(answers.count(0, 6)), (4, 1), "progress was made");
-        assert_eq!(parts(answers.count(4, 6)), (4, 2));
-        assert_eq!(parts(answers.count(3, 6)), (5, 1), "another wait has answered meanwhile");
+        assert_eq!(parts(answers.count(2, 6, [0, 0])), (3, 1), "a step was made");
+        assert_eq!(parts(answers.count(0, 6, [0, 0])), (4, 1), "progress was made");
+        assert_eq!(parts(answers.count(4, 6, [0, 0])), (4, 2));
+        assert_eq!(parts(answers.count(3, 6, [0, 0])), (5, 1), "another wait has answered meanwhile");
+        assert_eq!(parts(answers.count(5, 6, [32, 0])), (6, 1), "something was sent over the network");
+        assert_eq!(parts(answers.count(6, 6, [32, 40])), (7, 1), "something has come from there");
     }
 
     #[test]

@@ -269,6 +269,11 @@ impl JobEngine {
         on!(self, engine => engine.fabric.take_signals(), observed => observed.engine.signals())
     }
 
+    /// How many bytes have been sent over the network so far, and how many were taken in.
+    pub(crate) fn carried(&self) -> [u64; 2] {
+        on!(self, engine => engine.fabric.carried())
+    }
+
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {
         on!(self, engine => (engine.fabric.me() as u32, engine.fabric.peers() as u32), observed => observed.engine.me_and_peers())
     }

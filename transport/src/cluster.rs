@@ -470,6 +470,10 @@ impl Fabric for ClusterFabric {
         }
     }
 
+    fn carried(&self) -> [u64; 2] {
+        self.network.carried()
+    }
+
     #[inline]
     fn take_signals(&mut self) -> SignalSet {
         SignalSet(self.node.take_signals().0 | self.network.take_signals().0)

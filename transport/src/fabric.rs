@@ -508,6 +508,12 @@ pub trait Fabric {
     /// The signals that arrived since the last call.
     fn take_signals(&mut self) -> SignalSet;
 
+    /// How many bytes this peer has sent to others so far, and how many it has taken in, by ways on which something can be
+    /// under way where nobody sees it. If the sums over all peers are the same at a moment, nothing is.
+    fn carried(&self) -> [u64; 2] {
+        [0, 0]
+    }
+
     /// How often a waiting caller should look at a queue before its first call of [`Fabric::idle`]: many times while
     /// every peer has a core of its own, a few otherwise.
     fn patience(&self) -> u32;

@@ -136,8 +136,15 @@ fn give_stack() -> io::Result<()> {
     if unsafe { present.assume_init() }.ss_flags & libc::SS_DISABLE == 0 {
         return Ok(());
     }
-    let memory = Box::leak(vec![0_u8; STACK].into_boxed_slice());
-    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
+    // Not from the heap, where it would be a leak to whoever looks for these.
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
+    // SAFETY: fresh memory, at no address in particular.
+    let memory = unsafe { libc::mmap(ptr::null_mut(), STACK, access, kind, -1, 0) };
+    if memory == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let stack = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: STACK };
     // SAFETY: memory that is never freed, and that nobody else uses.
     if unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) } != 0 {
         return Err(io::Error::last_os_error());

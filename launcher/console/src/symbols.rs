@@ -141,7 +141,10 @@ fn shown(frames: &[Named]) -> Vec<String> {
     let dying = frames.iter().take(DYING_MAX).rposition(|frame| DYING.contains(&frame.function.as_str()));
     let of_program = dying.map_or(frames, |last| &frames[last + 1..]);
     let of_program = if of_program.is_empty() { frames } else { of_program };
-    let in_rust = of_program.iter().position(|frame| frame.function.contains(FIRST_IN_RUST));
+    let in_rust = of_program.iter().position(|frame| frame.function.contains(FIRST_IN_RUST)).map(|end| {
+        // What calls the program's `main` is nothing of the program either.
+        end - usize::from(end > 1 && of_program[end - 1].function.contains("FnOnce::call_once"))
+    });
     let in_c = || of_program.iter().position(|frame| FIRST.contains(&frame.function.as_str())).map(|last| last + 1);
     let end = in_rust.or_else(in_c).unwrap_or(of_program.len());
     let runs = of_program[..end].chunk_by(|one, next| one.text == next.text);
@@ -165,7 +168,7 @@ mod tests {
         let all =
             frames(&["__pthread_kill_implementation", "raise", "abort", "check", "main", "__libc_start_call_main"]);
         assert_eq!(shown(&all), ["check", "main"]);
-        let rust = frames(&["step", "hello::main", "std::sys::backtrace::__rust_begin_short_backtrace", "main"]);
+        let rust = frames(&["step", "hello::main", "core::ops::function::FnOnce::call_once", "std::sys::backtrace::__rust_begin_short_backtrace", "main"]);
         assert_eq!(shown(&rust), ["step", "hello::main"]);
         assert_eq!(shown(&frames(&["0x77 in libc.so.6", "raise", "step", "main"])), ["step", "main"]);
         assert_eq!(shown(&frames(&["step", "step", "step", "main"])), ["step (×3)", "main"]);

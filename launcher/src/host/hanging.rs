@@ -3,16 +3,15 @@
 use super::Host;
 use crate::hang::{HangCheck, Ranks};
 use crate::hang_report;
-use crate::lanes;
 use crate::wire::Event;
 use rwmpi_core::{Answer, describe_wait, read_answer};
 use rwmpi_transport::{Presence, Threads, monotonic_nanoseconds};
 use std::time::{Duration, Instant};
 
 impl Host {
-    /// The check of a job whose ranks all share memory here.
+    /// The check of a job whose ranks are all here.
     pub(super) fn hang_check(&self) -> HangCheck {
-        let sees_all = self.plan.lanes == 1 && !lanes::needs_network(&self.spec, &self.plan.nodes);
+        let sees_all = self.plan.lanes == 1 && self.plan.nodes.iter().all(|&node| node == self.plan.nodes[0]);
         HangCheck::new(sees_all && self.spec.hang_check)
     }
 

@@ -17,14 +17,14 @@ __attribute__((noinline)) static void writes_nowhere(void)
 
 __attribute__((noinline)) static int divides_by_zero(void)
 {
-    return 1 / zero;
+    return 100 / zero;
 }
 
 __attribute__((noinline)) static int overflows(int depth)
 {
     volatile char room[4096];
     room[0] = (char)depth;
-    return overflows(depth + 1) + room[0];
+    return depth < 0 ? 0 : overflows(depth + 1) + room[0];
 }
 
 static void on_fault(int signal)

@@ -22,7 +22,7 @@ fn program(name: &str) -> PathBuf {
 }
 
 /// What is said of a job that hangs, until it is ended from outside.
-fn report(ranks: u32, program: &Path, kind: &str) -> String {
+fn report(options: &[&str], ranks: u32, program: &Path, kind: &str) -> String {
     let mut mpiexec = Command::new(binary("mpiexec"));
     if kind == "collectives" {
         // By way of messages: on shelves ranks find out that their collectives are not the same.
@@ -30,7 +30,7 @@ fn report(ranks: u32, program: &Path, kind: &str) -> String {
         std::fs::write(&tuning, "slots_ranks_max = 1\nslots_ranks_max_in_turns = 1\n").expect("it can be written");
         mpiexec.env("RWMPI_TUNING", tuning);
     }
-    mpiexec.args(["--timeout", TIMEOUT, "-n", &ranks.to_string()]).arg(program).arg(kind);
+    mpiexec.args(options).args(["--timeout", TIMEOUT, "-n", &ranks.to_string()]).arg(program).arg(kind);
     let mut mpiexec = mpiexec.stderr(Stdio::piped()).spawn().expect("mpiexec starts");
     let mut said = BufReader::new(mpiexec.stderr.take().expect("it is piped"));
     let mut lines = String::new();
@@ -43,7 +43,11 @@ fn report(ranks: u32, program: &Path, kind: &str) -> String {
 }
 
 fn assert_hangs(ranks: u32, program: &Path, kind: &str, said: &[&str]) {
-    let report = report(ranks, program, kind);
+    assert_hangs_with(&[], ranks, program, kind, said);
+}
+
+fn assert_hangs_with(options: &[&str], ranks: u32, program: &Path, kind: &str, said: &[&str]) {
+    let report = report(options, ranks, program, kind);
     assert!(report.contains(HANGS), "{kind}: {report}");
     said.iter().for_each(|words| assert!(report.contains(words), "{kind}: no {words:?} in\n{report}"));
     assert_eq!(report.matches(HANGS).count(), 1, "{kind}: {report}");
@@ -161,6 +165,22 @@ fn a_program_that_could_have_threads_and_has_none_hangs_too() {
     assert_hangs(2, &program("hangs.c"), "threads", &["deadlock: rank 0 waits for rank 1"]);
 }
 
+/// Whatever was sent has come: so much is known of what nobody sees.
+#[test]
+fn ranks_of_a_host_that_use_tcp_hang_too() {
+    let hangs = program("hangs.c");
+    for (kind, said) in [
+        ("cycle", "deadlock: rank 0 waits for rank 1, rank 1 waits for rank 0"),
+        ("tags", "a message is here that no receive takes: from rank 0, tag 7, 4 bytes"),
+        ("waitall", "rank 0, in MPI_Waitall, waits for all of 3: receive from rank 1, tag 20;"),
+        ("sends", "in MPI_Send, wait"),
+    ] {
+        assert_hangs_with(&["--transport", "tcp"], 2, &hangs, kind, &[said]);
+    }
+    let odd = ["the others are in a collective, and rank 3 is not"];
+    assert_hangs_with(&["--transport", "tcp"], 4, &hangs, "odd", &odd);
+}
+
 #[test]
 fn threads_that_sleep_are_no_help() {
     assert_hangs(2, &program("hangs.c"), "pool", &["deadlock: rank 0 waits for rank 1"]);
@@ -215,13 +235,18 @@ fn what_only_looks_like_a_hang_is_none() {
         "joining",
     ];
     let library = Library::new(Interface::Standard);
-    let run = |kind: &str| library.run(2, &[no_hangs.as_os_str(), kind.as_ref()], &[]);
-    std::thread::scope(|scope| {
-        let run = &run;
-        let jobs = kinds.map(|kind| (kind, scope.spawn(move || run(kind))));
-        for (kind, job) in jobs {
-            let output = job.join().unwrap();
-            assert!(output.status.success() && !text(&output).contains(HANGS), "{kind}: {}", text(&output));
-        }
-    });
+    let run = |kind: &str, transport: &str| {
+        library.run(2, &[no_hangs.as_os_str(), kind.as_ref()], &[("RWMPI_TRANSPORT", transport.as_ref())])
+    };
+    for transport in ["auto", "tcp"] {
+        std::thread::scope(|scope| {
+            let run = &run;
+            let jobs = kinds.map(|kind| (kind, scope.spawn(move || run(kind, transport))));
+            for (kind, job) in jobs {
+                let output = job.join().unwrap();
+                let said = text(&output);
+                assert!(output.status.success() && !said.contains(HANGS), "{kind} over {transport}: {said}");
+            }
+        });
+    }
 }

@@ -7,6 +7,9 @@ use rwmpi_tests::binary;
 
 const IN_RUST: &str = env!("CARGO_BIN_EXE_launcher-mpi");
 
+/// What is drawn, in one piece, of a rank that waits: its line gets another color.
+const WAITING: &str = "receive from rank 1, tag 7";
+
 /// A terminal in which a job runs.
 struct Terminal {
     child: Child,
@@ -54,7 +57,7 @@ impl Terminal {
 #[test]
 fn ranks_are_shown_and_the_output_is_written_when_the_table_closes() {
     let mut terminal = terminal("--watch --no-hang-check", "cycle");
-    terminal.wait_for("2 of them wait");
+    terminal.wait_for(WAITING);
     terminal.press("w");
     terminal.wait_for("deadlock");
     terminal.press("q");
@@ -65,8 +68,8 @@ fn ranks_are_shown_and_the_output_is_written_when_the_table_closes() {
 
 #[test]
 fn a_table_can_be_left_and_the_job_goes_on() {
-    let mut terminal = terminal("--watch --no-hang-check --timeout 5", "cycle");
-    terminal.wait_for("2 of them wait");
+    let mut terminal = terminal("--watch --no-hang-check --timeout 15", "cycle");
+    terminal.wait_for(WAITING);
     terminal.press("d");
     terminal.wait_for("\u{1b}[?1049l");
     let rest = terminal.rest();

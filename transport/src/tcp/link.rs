@@ -118,6 +118,9 @@ pub(crate) struct Link {
     incoming: Incoming,
     /// How many bytes to read where the next frame is not known.
     at_once: usize,
+    /// Bytes of all frames that were to be sent so far, be they in the outbox still; and bytes that were taken in.
+    pub(crate) sent: u64,
+    pub(crate) taken: u64,
     /// The last look has left nothing in the socket.
     pub(crate) emptied: bool,
     /// The requests that are there were all that the last look for requests has found.
@@ -154,6 +157,8 @@ impl Link {
             decoder: Decoder::default(),
             incoming: Incoming::Nothing,
             at_once: AT_ONCE,
+            sent: 0,
+            taken: 0,
             emptied: false,
             has_no_more_requests: false,
         }
@@ -214,6 +219,7 @@ impl Link {
     /// The header of a frame that leaves now; it carries all credit that is owed.
     pub(crate) fn frame(&mut self, kind: Kind, len: usize, words: Header) -> [u8; HEADER] {
         self.credit_due = false;
+        self.sent += (HEADER + len) as u64;
         Frame { kind, len, popped: self.inboxes.each_mut().map(Inbox::announce), words }.encode()
     }
 
@@ -339,6 +345,7 @@ impl Link {
                 }
             };
             anything = true;
+            self.taken += count as u64;
             self.emptied = false;
             let in_place = count.min(room);
             self.advance(in_place);

@@ -573,6 +573,10 @@ impl Fabric for TcpFabric {
         }
     }
 
+    fn carried(&self) -> [u64; 2] {
+        self.links.iter().fold([0; 2], |[sent, taken], link| [sent + link.sent, taken + link.taken])
+    }
+
     #[inline]
     fn take_signals(&mut self) -> SignalSet {
         SignalSet(std::mem::take(&mut self.signals))

@@ -12,6 +12,7 @@ mod references;
 mod settings;
 mod source;
 mod tuning;
+mod weight;
 
 use anyhow::{Context, Result, bail};
 
@@ -65,6 +66,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     code::stale_lists(&sources, &mut found);
     settings::check(&sources, &mut found);
     tuning::check(&sources, &mut found);
+    weight::check(workspace, &mut found)?;
     layers::check(&layers::packages(&workspace.metadata, &workspace.root)?, &mut found);
 
     for line in found.lines() {
