@@ -271,7 +271,7 @@ impl JobEngine {
 
     /// How many bytes have been sent over the network so far, and how many were taken in.
     pub(crate) fn carried(&self) -> [u64; 2] {
-        on!(self, engine => engine.fabric.carried())
+        on!(self, engine => engine.fabric.carried(), observed => observed.engine.carried())
     }
 
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {
