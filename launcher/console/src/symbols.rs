@@ -168,7 +168,13 @@ mod tests {
         let all =
             frames(&["__pthread_kill_implementation", "raise", "abort", "check", "main", "__libc_start_call_main"]);
         assert_eq!(shown(&all), ["check", "main"]);
-        let rust = frames(&["step", "hello::main", "core::ops::function::FnOnce::call_once", "std::sys::backtrace::__rust_begin_short_backtrace", "main"]);
+        let rust = frames(&[
+            "step",
+            "hello::main",
+            "core::ops::function::FnOnce::call_once",
+            "std::sys::backtrace::__rust_begin_short_backtrace",
+            "main",
+        ]);
         assert_eq!(shown(&rust), ["step", "hello::main"]);
         assert_eq!(shown(&frames(&["0x77 in libc.so.6", "raise", "step", "main"])), ["step", "main"]);
         assert_eq!(shown(&frames(&["step", "step", "step", "main"])), ["step (×3)", "main"]);
