@@ -135,8 +135,8 @@ impl Called {
     }
 }
 
-/// What the threads of a process are about, if it matters: other threads of the program might call MPI. Where all of them
-/// were asleep before the ranks were called, and have not left a processor since, none does.
+/// What the threads of a process are about, if it matters: other threads of the program might call MPI. Where all of
+/// them were asleep before the ranks were called, and have not left a processor since, none does.
 fn threads_of(ranks: &impl Ranks, rank: usize, answer: &Answer) -> Option<Threads> {
     if answer.is_shared { ranks.threads(rank) } else { None }
 }

@@ -166,7 +166,8 @@ fn name_of(communicator: &Communicator) -> String {
     if name.is_empty() { format!("a communicator of {} ranks", communicator.size()) } else { name }
 }
 
-/// The program is at its end: says what it has not received, the first of each communicator, and what it has left open. Collective.
+/// The program is at its end: says what it has not received, the first of each communicator, and what it has left open.
+/// Collective.
 pub(crate) fn name_what_is_left(rank: &Rank) -> Outcome {
     let Some(world) = rank.universe.borrow().as_ref().map(|universe| universe.world().clone()) else { return Ok(()) };
     // What was sent by then is here now.

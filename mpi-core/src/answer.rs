@@ -6,9 +6,9 @@
 //! were called, there was a moment at which nobody did anything, and after it all have looked and found nothing: there
 //! was nothing under way, and nobody is left to begin something.
 //!
-//! What is under way on a network nobody sees. So an answer has how many bytes the rank has sent there and how many have
-//! come, and a change of these begins a period, too: all are as they were at that moment, and if the sums over all ranks
-//! are the same, nothing is under way.
+//! What is under way on a network nobody sees. So an answer has how many bytes the rank has sent there and how many
+//! have come, and a change of these begins a period, too: all are as they were at that moment, and if the sums over all
+//! ranks are the same, nothing is under way.
 //!
 //! That holds for waits that are *closed*: other threads of the program, timers and the like can't end them, nor can
 //! the rank itself, later. A wait is closed if it is known what for. Invariant: whatever a rank does for others while

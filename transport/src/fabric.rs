@@ -508,8 +508,8 @@ pub trait Fabric {
     /// The signals that arrived since the last call.
     fn take_signals(&mut self) -> SignalSet;
 
-    /// How many bytes this peer has sent to others so far, and how many it has taken in, by ways on which something can be
-    /// under way where nobody sees it. If the sums over all peers are the same at a moment, nothing is.
+    /// How many bytes this peer has sent to others so far, and how many it has taken in, by ways on which something can
+    /// be under way where nobody sees it. If the sums over all peers are the same at a moment, nothing is.
     fn carried(&self) -> [u64; 2] {
         [0, 0]
     }

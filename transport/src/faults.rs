@@ -1,8 +1,8 @@
 //! Where a process was when a fault of its own killed it: it says so to its launcher, in raw numbers, before it dies.
 //!
-//! A handler of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT writes a record to the launcher's pipe, and lets happen what
-//! would have happened without it: what there was before is put back, and the signal comes once more, with the same
-//! state of the processor, so that a core file shows the fault and not the handler.
+//! A handler of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT writes a record to the launcher's pipe, and lets happen
+//! what would have happened without it: what there was before is put back, and the signal comes once more, with the
+//! same state of the processor, so that a core file shows the fault and not the handler.
 //!
 //! Invariants:
 //! 1. A program that handles one of these signals itself (Python's faulthandler, sanitizers, Java) keeps its handler.
@@ -55,7 +55,8 @@ struct Scratch {
 /// Stored (Release) before there is a handler; loaded (Acquire) by the handler.
 static REPORTER: AtomicPtr<Reporter> = AtomicPtr::new(ptr::null_mut());
 
-/// Has faults of this process, which is in that place of those of its node, reported to `pipe`. Works once in a process.
+/// Has faults of this process, which is in that place of those of its node, reported to `pipe`. Works once in a
+/// process.
 ///
 /// # Errors
 /// If the system refuses it.

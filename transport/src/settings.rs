@@ -22,7 +22,7 @@ pub const SHARED_HEAP: &str = "RWMPI_SHARED_HEAP";
 pub const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
 /// Whether a process that a fault of its own kills reports where it was.
 pub const BACKTRACE: &str = "RWMPI_BACKTRACE";
-/// Whether calls of different ranks are compared, and what is left at the end is named.
+/// Whether it is compared what the processes call together, and what is left at the end is named.
 pub const CHECK: &str = "RWMPI_CHECK";
 /// Which file gives the lengths from which other ways pay.
 pub const TUNING: &str = "RWMPI_TUNING";

@@ -1,5 +1,5 @@
-//! The live table of a job, as long as there is one. What ranks write to a terminal is kept meanwhile; it is shown in the
-//! table, and written once that is closed.
+//! The live table of a job, as long as there is one. What ranks write to a terminal is kept meanwhile; it is shown in
+//! the table, and written once that is closed.
 
 use super::Watch;
 use crate::live::{Live, Wish};

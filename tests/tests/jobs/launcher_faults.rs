@@ -37,7 +37,8 @@ fn a_fault_is_shown_with_its_place_and_its_callers() {
         assert!(!output.status.success() && said.contains(signal), "{kind}: {said}");
         assert!(said.contains(&format!("  rank 1 was here:\nmpiexec:     {innermost}")), "{kind}: {said}");
         assert!(said.contains("faults.c:"), "{kind}: {said}");
-        assert!(kind == "overflow" || said.contains(" main at "), "{kind}: {said}");
+        // Of a call that has gone nowhere only the caller is known, and after so many of one function there is no room.
+        assert!(["overflow", "call"].contains(&kind) || said.contains(" main at "), "{kind}: {said}");
         assert!(!said.contains("__libc_start"), "{kind}: {said}");
     }
 }

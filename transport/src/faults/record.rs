@@ -1,8 +1,9 @@
 //! What a process writes of its fault, made in memory that is there: no allocation, no lock, so that a signal handler
 //! may do it.
 //!
-//! A line with the place of the process, the signal and the address, then a line for each frame, the innermost first: the address in it, the
-//! place in the file that is mapped there, and that file. Numbers are hexadecimal, but for the first two.
+//! A line with the place of the process, the signal and the address, then a line for each frame, the innermost first:
+//! the address in it, the place in the file that is mapped there, and that file. Numbers are hexadecimal, but for the
+//! first two.
 #![forbid(unsafe_code)]
 
 /// Longest record: what a pipe takes in one piece, so that records of several processes never mix.
@@ -46,8 +47,8 @@ impl Frames {
         self.count < FRAMES_MAX
     }
 
-    /// Leaves out the frames of the handler, which lie within the one where the fault has happened. Where a call has gone
-    /// nowhere, that one is not among them, or the last: then `caller` is all that is known of the others.
+    /// Leaves out the frames of the handler, which lie within the one where the fault has happened. Where a call has
+    /// gone nowhere, that one is not among them, or the last: then `caller` is all that is known of the others.
     pub(super) fn begin_at(&mut self, fault: usize, caller: Option<usize>) {
         let known = &self.frames[..self.count];
         if let Some(first) = known.iter().position(|frame| frame.address == fault) {
