@@ -68,10 +68,14 @@ fn list_and_key(file: Identity) -> Option<(String, String, u64)> {
 /// # Errors
 /// If there is no such process, and what else keeps it from being looked at.
 pub(crate) fn is_mapped_by(process: u32, file: Identity) -> io::Result<Option<bool>> {
-    let list = fs::read_to_string(format!("/proc/{process}/maps"))?;
+    let list = || fs::read_to_string(format!("/proc/{process}/maps"));
     let device = device_text(file.0);
-    let has_it = list.lines().filter_map(Part::parse).any(|part| part.device == device && part.inode == file.1);
-    Ok((!list.is_empty()).then_some(has_it))
+    let is_it = |part: Part<'_>| part.device == device && part.inode == file.1;
+    if list()?.lines().filter_map(Part::parse).any(is_it) {
+        return Ok(Some(true));
+    }
+    // The list is read in pieces: of a process that has ended meanwhile there may have been the first ones.
+    Ok((!list()?.is_empty()).then_some(false))
 }
 
 /// As the list has it.
