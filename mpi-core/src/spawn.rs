@@ -119,7 +119,12 @@ impl Communicator {
             return Err(failed(why.to_owned()));
         }
         let Place { number, first } = place(joint.members());
-        let fabric = joint.attach_while(number, expected).map_err(|error| failed(error.to_string()))?;
+        // The others may be waiting for another thread of this rank.
+        let expected = || {
+            self.process().step_aside();
+            expected()
+        };
+        let fabric = joint.attach_while(number, &expected).map_err(|error| failed(error.to_string()))?;
         let numbers = Numbers::new(joint.members(), number - self.rank(), self.group());
         Ok(Communicator::across(self.process().join(fabric, numbers), first))
     }

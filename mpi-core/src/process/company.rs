@@ -52,6 +52,10 @@ impl Process {
         if let Some(turn) = first.turn.get() {
             let _ = process.turn.set(turn);
         }
+        // Who waits in this one may have the turns of all lanes, and gives back all of them or none.
+        if let Some(turns) = first.turns.get() {
+            let _ = process.turns.set(turns);
+        }
         company.joined.borrow_mut().push(process.clone());
         process.has_others.set(true);
         first.has_others.set(true);
@@ -82,7 +86,7 @@ impl Process {
     /// As [`Process::progress`], in all engines of the rank that this thread has.
     #[cold]
     pub(super) fn progress_with_others(&self) -> Result<bool, Failure> {
-        let mut moved = match self.turns_of_all().is_some() {
+        let mut moved = match self.turns_of_all().is_some() && !self.is_joined() {
             true => self.lanes.all().try_fold(false, |moved, process| Ok(process.progress()? || moved))?,
             false => self.progress()?,
         };

@@ -28,6 +28,13 @@ impl Process {
         was_away
     }
 
+    /// Lets other threads of this rank in, whatever lanes this one has.
+    pub(crate) fn step_aside(&self) {
+        if !self.stand_aside(&mut Backoff::default()) {
+            self.let_others_in();
+        }
+    }
+
     /// The turns of all lanes, if there are several and this thread has them all.
     #[inline]
     pub(super) fn turns_of_all(&self) -> Option<&'static Turns> {
