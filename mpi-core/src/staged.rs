@@ -63,12 +63,6 @@ impl<'a, T: Datatype> Incoming<'a, T> {
         Incoming { values, packed }
     }
 
-    /// The values are read, too, or some of them may stay as they are.
-    pub(crate) fn with_values(values: &'a mut [T]) -> Self {
-        let packed = if T::DIRECT { Vec::new() } else { packed(values) };
-        Incoming { values, packed }
-    }
-
     /// Moving `self` leaves them where they are.
     #[inline(always)]
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
@@ -76,11 +70,6 @@ impl<'a, T: Datatype> Incoming<'a, T> {
             Some(memory) => memory,
             None => &mut self.packed,
         }
-    }
-
-    /// Makes values of all bytes.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        self.arrived(u64::MAX)
     }
 }
 

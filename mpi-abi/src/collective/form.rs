@@ -79,7 +79,7 @@ pub(super) fn run<A: Abi>(
 
 #[inline(never)]
 fn run_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
-    let done = call.core().collective(&arguments(call)?);
+    let done = call.core().collective(arguments(call)?);
     call.check_alias().and(done)
 }
 

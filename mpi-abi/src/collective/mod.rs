@@ -52,7 +52,7 @@ collectives! {
         root: c_int,
     ) {
         |call| call.scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
-        if blocking: |call, _| call.short_scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        if short: |call, form| call.short_scatter(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Scatterv: each gets a block of any size from the root (MPI-5.0 section 6.6).

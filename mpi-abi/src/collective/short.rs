@@ -98,9 +98,10 @@ impl<A: Abi> Call<A> {
         (result, count, datatype): Even<A>,
         op: A::Handle,
     ) -> Option<Result<F::Done>> {
-        let before = count.checked_mul(self.core().rank() as i64)?;
         let total = count.checked_mul(self.core().size() as i64)?;
-        self.scatter_shortly(form, data, result, [before, count, total], datatype, op)
+        let (data, all, operation, datatype) = self.operands((data, total, datatype), result, op)?;
+        let place = result.runs(Run::of(count.try_into().ok()?, datatype)?);
+        self.core().short_reduce_scatter_block(form, data.unwrap_or(all), place, operation, datatype)
     }
 
     pub(super) fn short_reduce_scatter<F: Form>(
@@ -112,29 +113,15 @@ impl<A: Abi> Call<A> {
         datatype: A::Handle,
         op: A::Handle,
     ) -> Option<Result<F::Done>> {
-        let (me, mut before, mut total) = (self.core().rank(), 0, 0_i64);
-        for rank in 0..self.core().size() {
-            if rank == me {
-                before = total;
-            }
+        let (me, size) = (self.core().rank(), self.core().size());
+        let mut total = 0_i64;
+        for rank in 0..size {
             total = total.checked_add(counts.get(rank).filter(|&count| count >= 0)?)?;
         }
-        self.scatter_shortly(form, data, result, [before, counts.get(me)?, total], datatype, op)
-    }
-
-    /// Reduces `total` elements, of which this rank gets `own`, so many `before` them.
-    fn scatter_shortly<F: Form>(
-        &self,
-        form: F,
-        data: Memory,
-        result: Memory,
-        [before, own, total]: [i64; 3],
-        datatype: A::Handle,
-        op: A::Handle,
-    ) -> Option<Result<F::Done>> {
         let (data, all, operation, datatype) = self.operands((data, total, datatype), result, op)?;
-        let place = result.runs(Run::of(own.try_into().ok()?, datatype)?);
-        self.core().short_reduce_scatter(form, data.unwrap_or(all), before.try_into().ok()?, place, operation, datatype)
+        let place = result.runs(Run::of(counts.get(me)?.try_into().ok()?, datatype)?);
+        let counts = (0..size).map(|rank| counts.get(rank).map_or(0, |count| count as usize));
+        self.core().short_reduce_scatter(form, data.unwrap_or(all), counts, place, operation, datatype)
     }
 
     pub(super) fn short_scan<F: Form>(
@@ -157,15 +144,25 @@ impl<A: Abi> Call<A> {
         self.core().short_allgather(form, own, self.runs(all)?)
     }
 
-    /// What a rank gives the root or gets from it, unless that is in place, and the blocks of all, which the root has.
+    /// What a rank gives the root or gets from it, unless that is in place at the root, whose blocks of all are there.
+    #[inline(always)]
+    fn own_part(&self, part: Even<A>, all: Memory, root: usize) -> Option<Option<Runs>> {
+        match root == self.core().rank() {
+            true if part.0 == all => None,
+            true if Self::in_place(part.0) => Some(None),
+            _ => self.runs(part).map(Some),
+        }
+    }
+
+    /// The same, and the blocks of all, which the root has.
     fn rooted(&self, part: Even<A>, all: Even<A>, root: usize) -> Option<(Option<Runs>, Option<Runs>)> {
-        let is_root = root == self.core().rank();
-        let own = match is_root {
-            true if part.0 == all.0 => return None,
-            true if Self::in_place(part.0) => None,
-            _ => Some(self.runs(part)?),
-        };
-        Some((own, if is_root { Some(self.runs(all)?) } else { None }))
+        let own = self.own_part(part, all.0, root)?;
+        Some((own, if root == self.core().rank() { Some(self.runs(all)?) } else { None }))
+    }
+
+    /// The blocks of all, of any length, which the root has.
+    fn listed_at(&self, root: usize, all: Varying<A>) -> Option<Option<impl Fn(usize) -> Option<Runs>>> {
+        if root == self.core().rank() { self.listed(all).map(Some) } else { Some(None) }
     }
 
     pub(super) fn short_gather<F: Form>(
@@ -180,10 +177,16 @@ impl<A: Abi> Call<A> {
         self.core().short_gather(form, part, all, root)
     }
 
-    pub(super) fn short_scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Option<Result<()>> {
+    pub(super) fn short_scatter<F: Form>(
+        &self,
+        form: F,
+        all: Even<A>,
+        part: Even<A>,
+        root: c_int,
+    ) -> Option<Result<F::Done>> {
         let root = root.try_into().ok()?;
         let (part, all) = self.rooted(part, all, root)?;
-        self.core().short_scatter(all, part, root)
+        self.core().short_scatter(form, all, part, root)
     }
 
     pub(super) fn short_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Option<Result<()>> {
@@ -196,24 +199,14 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn short_gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Option<Result<()>> {
         let root = root.try_into().ok()?;
-        let is_root = root == self.core().rank();
-        let own = match is_root {
-            true if part.0 == all.0 => return None,
-            true if Self::in_place(part.0) => None,
-            _ => Some(self.runs(part)?),
-        };
-        self.core().short_gatherv(own, if is_root { Some(self.listed(all)?) } else { None }, root)
+        let own = self.own_part(part, all.0, root)?;
+        self.core().short_gatherv(own, self.listed_at(root, all)?, root)
     }
 
     pub(super) fn short_scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Option<Result<()>> {
         let root = root.try_into().ok()?;
-        let is_root = root == self.core().rank();
-        let own = match is_root {
-            true if part.0 == all.0 => return None,
-            true if Self::in_place(part.0) => None,
-            _ => Some(self.runs(part)?),
-        };
-        self.core().short_scatterv(if is_root { Some(self.listed(all)?) } else { None }, own, root)
+        let own = self.own_part(part, all.0, root)?;
+        self.core().short_scatterv(self.listed_at(root, all)?, own, root)
     }
 
     pub(super) fn short_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Option<Result<()>> {

@@ -2,14 +2,19 @@
 //! where what a rank has doubles in each round. Long ones: all read each other's memory, or, where they can't, each
 //! rank hands on what it got last around a ring, so that every copy comes from a neighbour's cache.
 
+use std::iter;
+use std::marker::PhantomData;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{self, Announcement, all_agree};
+use super::described::Described;
 use super::direct_access::{DirectAccess, ExposedAddress, Way};
+use super::nodes;
 use super::scratch::Scratch;
-use super::slots::Shelved;
+use super::slots::Epoch;
 use super::team::Team;
-use super::{at_once, nodes};
+use crate::activity::Call;
 use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::collective::{announced_from, messages, without_slots};
@@ -17,19 +22,81 @@ use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs.
 /// If the team has nodes, all places lie in one buffer.
+pub(crate) struct Allgather<'a, P> {
+    own: ReadSpan<'a>,
+    place: P,
+    /// How long all parts are together,
+    total: usize,
+    /// and how long is the longest.
+    longest: usize,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a, P: Fn(usize) -> WriteSpan<'a>> Allgather<'a, P> {
+    /// Of as long parts of so many ranks.
+    #[inline(always)]
+    pub(crate) fn even(own: ReadSpan<'a>, place: P, ranks: usize) -> Self {
+        let longest = own.len();
+        Allgather { own, place, total: longest.saturating_mul(ranks), longest, memory: PhantomData }
+    }
+
+    /// Of parts of any length.
+    pub(crate) fn uneven(own: ReadSpan<'a>, place: P, ranks: usize) -> Self {
+        let lens = || (0..ranks).map(|rank| place(rank).len());
+        let (total, longest) = (lens().sum(), lens().max().unwrap_or(0));
+        Allgather { own, place, total, longest, memory: PhantomData }
+    }
+}
+
+impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Allgather<'a, P> {
+    const CALL: Call = Call::Allgather;
+
+    fn bytes(&self) -> usize {
+        self.own.len()
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::Allgather { total: self.total, longest: self.longest })
+    }
+
+    fn is_of_one_length(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::once(self.own)
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        settle(self.own, (self.place)(epoch.team.rank));
+        epoch.let_all_come()?;
+        epoch.others().try_for_each(|rank| {
+            let place = (self.place)(rank);
+            epoch.read(rank, place.len(), 0, place)
+        })
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        allgather(team, self.own, &self.place).await
+    }
+}
+
+/// [`Allgather`].
 pub(crate) async fn allgather<'a>(
     team: Team<'_>,
-    own: ReadSpan<'_>,
+    own: ReadSpan<'a>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    let size = team.size();
-    let lens = || (0..size).map(|rank| place(rank).len());
-    let total: usize = lens().sum();
-    let what = Collective::Allgather { total, longest: lens().max().unwrap_or(0) };
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::allgather(slots, team, own, &place);
-    if team.on_slots(what, |_| true, on_slots).await? {
-        return Ok(());
-    }
+    let total = {
+        let described = Allgather::uneven(own, &place, team.size());
+        if team.on_slots(&described).await? {
+            return Ok(());
+        }
+        described.total
+    };
     if let Some(by) = team.nodes() {
         return apart(|| nodes::allgather(team, by, own, &place)).await;
     }

@@ -2,32 +2,99 @@
 //! next neighbour so that no one is flooded. On one node short parts are posted in slots, and long ones are read from
 //! each other's memory where that is possible.
 
+use std::marker::PhantomData;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
+use super::described::Described;
 use super::direct_access::{DirectAccess, ExposedAddress, Way};
-use super::slots::{MOST_TAKERS, Shelved};
+use super::nodes;
+use super::slots::{Epoch, MOST_TAKERS};
 use super::team::Team;
 use super::uneven::{self, Left};
-use super::{at_once, nodes};
+use crate::activity::Call;
 use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::collective::{announced_from, without_slots};
 use crate::select::{Collective, CollectiveWay};
 
-/// `sent` and `received` say where the part for and from each rank is. If they are `even`, all parts of all ranks are
-/// equally long.
-pub(crate) async fn alltoall<'s, 'r>(
+/// `sent` and `received` say where the part for and from each rank is.
+pub(crate) struct Alltoall<'a, S, R> {
+    sent: S,
+    received: R,
+    /// How long this rank's part for itself is: if they are `even`, all parts of all ranks are as long.
+    part: usize,
+    even: bool,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a, S: Fn(usize) -> ReadSpan<'a>, R: Fn(usize) -> WriteSpan<'a>> Alltoall<'a, S, R> {
+    /// Of parts that are all as long.
+    #[inline(always)]
+    pub(crate) fn even(sent: S, received: R, part: usize) -> Self {
+        Alltoall { sent, received, part, even: true, memory: PhantomData }
+    }
+
+    /// Of parts of any length, of which rank `me` sends and receives.
+    pub(crate) fn uneven(sent: S, received: R, me: usize) -> Self {
+        let part = sent(me).len();
+        Alltoall { sent, received, part, even: false, memory: PhantomData }
+    }
+}
+
+impl<'a, S: Fn(usize) -> ReadSpan<'a>, R: Fn(usize) -> WriteSpan<'a>> Described for Alltoall<'a, S, R> {
+    const CALL: Call = Call::Alltoall;
+
+    fn bytes(&self) -> usize {
+        self.part
+    }
+
+    #[inline(always)]
+    fn kind(&self, ranks: usize) -> Option<Collective> {
+        self.even.then_some(Collective::Alltoall { part: self.part, ranks })
+    }
+
+    fn is_of_one_length(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn given(&self, team: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        let me = team.rank;
+        (0..team.size()).filter(move |&rank| rank != me).map(|rank| (self.sent)(rank))
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        let (me, size, len) = (epoch.team.rank, epoch.team.size(), self.part);
+        epoch.team.copy((self.sent)(me), (self.received)(me))?;
+        epoch.let_all_come()?;
+        epoch.others().try_for_each(|rank| {
+            let into = (self.received)(rank);
+            epoch.team.check_fits(len, into.len())?;
+            // Nobody's own part is there.
+            let before = if me < rank { me } else { me - 1 };
+            epoch.read(rank, len * (size - 1), before * len, into.part(0, len))
+        })
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        alltoall(team, &self.sent, &self.received, self.even).await
+    }
+}
+
+/// [`Alltoall`].
+pub(crate) async fn alltoall<'a>(
     team: Team<'_>,
-    sent: impl Fn(usize) -> ReadSpan<'s>,
-    received: impl Fn(usize) -> WriteSpan<'r>,
+    sent: impl Fn(usize) -> ReadSpan<'a>,
+    received: impl Fn(usize) -> WriteSpan<'a>,
     even: bool,
 ) -> Result<(), Failure> {
     let (size, part) = (team.size(), sent(team.rank).len());
     if even {
-        let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::alltoall(slots, team, &sent, &received);
-        if team.on_slots(Collective::Alltoall { part, ranks: size }, |_| true, on_slots).await? {
+        if team.on_slots(&Alltoall::even(&sent, &received, part)).await? {
             return Ok(());
         }
     } else if (2..=MOST_TAKERS).contains(&size)

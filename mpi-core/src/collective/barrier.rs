@@ -2,15 +2,49 @@
 //! dissemination: in round `k` each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2`
 //! rounds everybody has heard, directly or not, of everybody.
 
-use super::at_once;
+use std::iter;
+
+use rwmpi_transport::ReadSpan;
+
+use super::described::Described;
 use super::nodes;
+use super::slots::Epoch;
 use super::team::Team;
+use crate::activity::Call;
 use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::Collective;
 
+/// Nobody leaves before all have come.
+pub(crate) struct Barrier;
+
+impl Described for Barrier {
+    const CALL: Call = Call::Barrier;
+
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::Barrier)
+    }
+
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::empty()
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        epoch.meet()
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        barrier(team).await
+    }
+}
+
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    if team.on_slots(Collective::Barrier, |_| true, at_once::barrier).await? {
+    if team.on_slots(&Barrier).await? {
         return Ok(());
     }
     match team.nodes() {

@@ -2,7 +2,6 @@
 
 use super::Parts;
 use super::form::Waiting;
-use crate::activity::Call;
 use crate::{Communicator, Datatype, Result};
 
 impl Communicator {
@@ -98,7 +97,7 @@ impl Communicator {
     )]
     #[doc(alias = "MPI_Gatherv")]
     pub fn gatherv<T: Datatype>(&self, part: &[T], all: &mut [T], parts: Parts<'_>, root: usize) -> Result<()> {
-        self.complete(Call::Gather, self.plan_gatherv(part, all, parts, root)?)
+        self.gatherv_in(Waiting, part, all, parts, root)
     }
 
     /// Equal parts of `root`'s `all`, in rank order, to all; `all` is ignored elsewhere and may be empty there
@@ -110,7 +109,7 @@ impl Communicator {
     )]
     #[doc(alias = "MPI_Scatter")]
     pub fn scatter<T: Datatype>(&self, all: &[T], part: &mut [T], root: usize) -> Result<()> {
-        self.complete(Call::Scatter, self.plan_scatter(all, part, root)?)
+        self.scatter_in(Waiting, all, part, root)
     }
 
     /// As [`Communicator::scatter`] with parts of any length, which `root` knows (MPI_Scatterv). Elsewhere `parts` is
@@ -123,7 +122,7 @@ impl Communicator {
     )]
     #[doc(alias = "MPI_Scatterv")]
     pub fn scatterv<T: Datatype>(&self, all: &[T], parts: Parts<'_>, part: &mut [T], root: usize) -> Result<()> {
-        self.complete(Call::Scatter, self.plan_scatterv(all, parts, part, root)?)
+        self.scatterv_in(Waiting, all, parts, part, root)
     }
 
     /// Equal parts of all ranks to all, in rank order (MPI_Allgather).
@@ -157,7 +156,7 @@ impl Communicator {
     )]
     #[doc(alias = "MPI_Allgatherv")]
     pub fn allgatherv<T: Datatype>(&self, part: &[T], all: &mut [T], parts: Parts<'_>) -> Result<()> {
-        self.complete(Call::Allgather, self.plan_allgatherv(part, all, parts)?)
+        self.allgatherv_in(Waiting, part, all, parts)
     }
 
     /// Part `i` of `data` to rank `i`; part `j` of `result` from rank `j`. All parts are equally long (MPI_Alltoall).
@@ -189,7 +188,7 @@ impl Communicator {
         result: &mut [T],
         received: Parts<'_>,
     ) -> Result<()> {
-        self.complete(Call::Alltoall, self.plan_alltoallv(data, sent, result, received)?)
+        self.alltoallv_in(Waiting, (data, sent), (result, received))
     }
 
     /// Combines `data` of the ranks up to this one into `result` (MPI_Scan).
@@ -200,7 +199,7 @@ impl Communicator {
     )]
     #[doc(alias = "MPI_Scan")]
     pub fn scan<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.scan_in(Waiting, Some(data), result, op)
+        self.scan_in(Waiting, Some(data), result, op, false)
     }
 
     /// As [`Communicator::scan`], in place: `data` is replaced by the result.
@@ -210,7 +209,7 @@ impl Communicator {
         "assert_eq!(data, [(0..=rank).sum()]);"
     )]
     pub fn scan_in_place<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.scan_in(Waiting, None, data, op)
+        self.scan_in(Waiting, None, data, op, false)
     }
 
     /// Combines `data` of the ranks before this one into `result`, which rank 0 gets back unchanged (MPI_Exscan).
@@ -221,7 +220,7 @@ impl Communicator {
     )]
     #[doc(alias = "MPI_Exscan")]
     pub fn exscan<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.exscan_in(Waiting, data, result, op)
+        self.scan_in(Waiting, Some(data), result, op, true)
     }
 
     /// Combines all `data`; rank `i` gets the next `counts[i]` elements of the result (MPI_Reduce_scatter).
@@ -254,7 +253,6 @@ impl Communicator {
         result: &mut [T],
         op: impl Fn(&T, &T) -> T,
     ) -> Result<()> {
-        let counts = vec![result.len(); self.size()];
-        self.reduce_scatter(data, &counts, result, op)
+        self.reduce_scatter_block_in(Waiting, data, result, op)
     }
 }

@@ -5,22 +5,59 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
-use super::at_once;
+use super::described::Described;
 use super::direct_access::Way;
 use super::gather::directly_to_all;
 use super::nodes;
-use super::slots::Shelved;
+use super::slots::Epoch;
 use super::team::Team;
 use crate::Mark;
+use crate::activity::Call;
 use crate::apart::{Apart, apart};
 use crate::engine::Failure;
 use crate::select::collective::{announced_from, messages, without_slots};
 use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `data` is read at the root and written elsewhere.
+pub(crate) struct Broadcast<'a> {
+    pub(crate) data: WriteSpan<'a>,
+    pub(crate) root: usize,
+}
+
+impl Described for Broadcast<'_> {
+    const CALL: Call = Call::Broadcast;
+
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::Broadcast { len: self.data.len() })
+    }
+
+    #[inline(always)]
+    fn given(&self, team: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        (team.rank == self.root).then_some(self.data.as_read()).into_iter()
+    }
+
+    fn reads_from(&self, _: usize, rank: usize) -> bool {
+        rank == self.root
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        if epoch.team.rank == self.root { Ok(()) } else { epoch.read(self.root, self.data.len(), 0, self.data) }
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        broadcast(team, self.data, self.root).await
+    }
+}
+
+/// [`Broadcast`].
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::broadcast(slots, team, data, root);
-    if team.on_slots(Collective::Broadcast { len: data.len() }, |rank| rank == root, on_slots).await? {
+    if team.on_slots(&Broadcast { data, root }).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {

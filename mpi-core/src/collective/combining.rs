@@ -29,11 +29,6 @@ impl<T: Message, F: Fn(&T, &T) -> T> Combining<T, F> {
         Combining { function, mishap: Mishap::default(), values: PhantomData }
     }
 
-    /// Whether all contributions could be combined.
-    pub(super) fn outcome(&self) -> Result<(), Failure> {
-        self.mishap.outcome(type_name::<T>())
-    }
-
     #[inline]
     fn combine(&self, kept: &mut [u8], other: &[u8], combine: impl Fn(&T, &T) -> T) {
         self.mishap.guard(|| {
@@ -68,6 +63,11 @@ impl<T: Message, F: Fn(&T, &T) -> T> Reduction for Combining<T, F> {
 
     fn failure(&self) -> Option<Failure> {
         self.mishap.failure(type_name::<T>())
+    }
+
+    #[inline]
+    fn outcome(&self) -> Result<(), Failure> {
+        self.mishap.outcome(type_name::<T>())
     }
 }
 

@@ -1,34 +1,16 @@
-//! How a typed collective is called: its caller waits for it ([`Waiting`]), or starts it in a scope and goes on. Each
-//! is written once for both.
+//! How a collective is called that has been described: its caller waits for it ([`Waiting`]), or starts it in a scope
+//! and goes on.
 
-use super::{Plan, Shelved, Slots, Team, Turn};
-use crate::activity::Call;
-use crate::engine::Failure;
-use crate::select::Collective;
+use super::described::{Described, Typed};
 use crate::{Communicator, Request, Result, Scope, Status};
 
 /// How a collective is called that uses buffers which are borrowed for `'a`.
 pub(super) trait Form<'a>: Copy {
     /// What the caller gets.
     type Done;
-    /// Slots that can be used at once.
-    type Way<'c>;
 
-    /// Slots with room for the collective, if it can begin there. Nothing has happened by then.
-    fn way(self, communicator: &Communicator, what: Collective) -> Option<Self::Way<'_>>;
-
-    /// Does the collective there, or starts it. It takes what those posted that `from` names.
-    fn go(
-        self,
-        communicator: &Communicator,
-        way: Self::Way<'_>,
-        what: (Call, usize),
-        from: impl Fn(usize) -> bool + 'a,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'a,
-    ) -> Result<Self::Done>;
-
-    /// Does or starts what has been planned.
-    fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'a) -> Result<Self::Done>;
+    /// Does it, or starts it.
+    fn perform<D: Described + 'a>(self, communicator: &Communicator, typed: Typed, described: D) -> Result<Self::Done>;
 }
 
 #[derive(Clone, Copy)]
@@ -36,53 +18,30 @@ pub(super) struct Waiting;
 
 impl<'a> Form<'a> for Waiting {
     type Done = ();
-    type Way<'c> = &'c Slots;
 
     #[inline(always)]
-    fn way(self, communicator: &Communicator, what: Collective) -> Option<&Slots> {
-        communicator.slots_for(what)
-    }
-
-    #[inline(always)]
-    fn go(
-        self,
-        communicator: &Communicator,
-        slots: &Slots,
-        what: (Call, usize),
-        _: impl Fn(usize) -> bool + 'a,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'a,
-    ) -> Result<()> {
-        communicator.complete_on_slots(slots, what, collective)
-    }
-
-    fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'a) -> Result<()> {
-        communicator.complete(call, plan)
+    fn perform<D: Described + 'a>(self, communicator: &Communicator, typed: Typed, described: D) -> Result<()> {
+        match communicator.slots_for(&described) {
+            Some(slots) => communicator.complete_on_slots(slots, typed, described),
+            None => communicator.complete_otherwise(typed, described),
+        }
     }
 }
 
 impl<'scope> Form<'scope> for &'scope Scope<'scope, '_> {
     type Done = Request<'scope>;
-    type Way<'c> = Turn<'c>;
 
     #[inline(always)]
-    fn way(self, communicator: &Communicator, what: Collective) -> Option<Turn<'_>> {
-        communicator.turn_on_slots(what)
-    }
-
-    #[inline(always)]
-    fn go(
+    fn perform<D: Described + 'scope>(
         self,
         communicator: &Communicator,
-        turn: Turn<'_>,
-        what: (Call, usize),
-        from: impl Fn(usize) -> bool + 'scope,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'scope,
+        typed: Typed,
+        described: D,
     ) -> Result<Request<'scope>> {
-        let rest = communicator.start_on_slots(turn, what, from, collective).map_err(communicator.failed(what.0))?;
-        rest.map_or_else(|| Ok(Request::done(Ok(Status::EMPTY))), |rest| self.begin(communicator, what.0, rest))
-    }
-
-    fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'scope) -> Result<Request<'scope>> {
-        communicator.start(self, call, plan)
+        let Some(turn) = communicator.turn_on_slots(&described) else {
+            return self.begin(communicator, D::CALL, communicator.start_otherwise(typed, described)?);
+        };
+        let rest = communicator.start_on_slots(turn, typed, described).map_err(communicator.failed(D::CALL))?;
+        rest.map_or_else(|| Ok(Request::done(Ok(Status::EMPTY))), |rest| self.begin(communicator, D::CALL, rest))
     }
 }

@@ -1,22 +1,92 @@
 //! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. Short even parts are
 //! gathered by slots on one node; on several the root exchanges even parts with the leaders.
 
+use std::iter;
+use std::marker::PhantomData;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
-use super::at_once;
+use super::described::Described;
 use super::nodes;
-use super::slots::Shelved;
+use super::slots::Epoch;
 use super::team::Team;
+use crate::activity::Call;
 use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::Collective;
 
 /// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there
-/// already. If they are `even`, all parts are equally long, and their places lie in one buffer.
+/// already.
+pub(crate) struct Gather<'a, P> {
+    part: Option<ReadSpan<'a>>,
+    place: P,
+    root: usize,
+    /// If all parts are equally long, and their places lie in one buffer: how long.
+    even: Option<usize>,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a, P: Fn(usize) -> WriteSpan<'a>> Gather<'a, P> {
+    /// Of parts that are all equally long.
+    #[inline(always)]
+    pub(crate) fn even(part: Option<ReadSpan<'a>>, place: P, root: usize, len: usize) -> Self {
+        Gather { part, place, root, even: Some(len), memory: PhantomData }
+    }
+
+    /// Of parts of any length.
+    pub(crate) fn uneven(part: Option<ReadSpan<'a>>, place: P, root: usize) -> Self {
+        Gather { part, place, root, even: None, memory: PhantomData }
+    }
+}
+
+impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Gather<'a, P> {
+    const CALL: Call = Call::Gather;
+
+    fn bytes(&self) -> usize {
+        self.even.or(self.part.map(ReadSpan::len)).unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        self.even.map(|part| Collective::Gather { part })
+    }
+
+    fn is_of_one_length(&self) -> bool {
+        self.even.is_some()
+    }
+
+    #[inline(always)]
+    fn given(&self, team: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        self.part.filter(|_| team.rank != self.root).into_iter()
+    }
+
+    fn reads_from(&self, me: usize, _: usize) -> bool {
+        me == self.root
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        if epoch.team.rank != self.root {
+            return Ok(());
+        }
+        if let Some(part) = self.part {
+            epoch.team.copy(part, (self.place)(self.root))?;
+        }
+        epoch.let_all_come()?;
+        let len = self.even.unwrap_or(0);
+        epoch.others().try_for_each(|rank| epoch.read(rank, len, 0, (self.place)(rank)))
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        gather(team, self.part, &self.place, self.root, self.even.is_some()).await
+    }
+}
+
+/// [`Gather`].
 pub(crate) async fn gather<'a>(
     team: Team<'_>,
-    part: Option<ReadSpan<'_>>,
+    part: Option<ReadSpan<'a>>,
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
     even: bool,
@@ -25,8 +95,7 @@ pub(crate) async fn gather<'a>(
         return apart(|| directly_from_all(team, part, place, root)).await;
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::gather(slots, team, len, part, &place, root);
-    if team.on_slots(Collective::Gather { part: len }, |_| team.rank == root, on_slots).await? {
+    if team.on_slots(&Gather::even(part, &place, root, len)).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {
@@ -36,7 +105,49 @@ pub(crate) async fn gather<'a>(
 }
 
 /// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there. If they
-/// are `even`, all parts are equally long.
+/// are `even`, all parts are equally long. It goes by messages (docs/decisions/0026).
+pub(crate) struct Scatter<'a, P> {
+    place: P,
+    part: Option<WriteSpan<'a>>,
+    root: usize,
+    even: bool,
+}
+
+impl<'a, P: Fn(usize) -> ReadSpan<'a>> Scatter<'a, P> {
+    pub(crate) fn new(place: P, part: Option<WriteSpan<'a>>, root: usize, even: bool) -> Self {
+        Scatter { place, part, root, even }
+    }
+}
+
+impl<'a, P: Fn(usize) -> ReadSpan<'a>> Described for Scatter<'a, P> {
+    const CALL: Call = Call::Scatter;
+
+    fn bytes(&self) -> usize {
+        self.part.map_or(0, WriteSpan::len)
+    }
+
+    fn kind(&self, _: usize) -> Option<Collective> {
+        None
+    }
+
+    fn is_of_one_length(&self) -> bool {
+        false
+    }
+
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::empty()
+    }
+
+    fn read(&self, _: &Epoch<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        scatter(team, &self.place, self.part, self.root, self.even).await
+    }
+}
+
+/// [`Scatter`].
 pub(crate) async fn scatter<'a>(
     team: Team<'_>,
     place: impl Fn(usize) -> ReadSpan<'a>,

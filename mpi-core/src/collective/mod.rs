@@ -1,20 +1,21 @@
 //! Collective communication (MPI-5.0 chapter 6). Every rank of the communicator makes the same call.
 //!
 //! Each algorithm is written once, as an `async fn` on spans of bytes whose awaits are messages. The blocking form of a
-//! collective drives it in place; the nonblocking one makes a task of it, which every call that waits moves on. What a
-//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`); short ones need none
-//! (`short`). Receives are posted before sends wherever that lets remote write serve them (MPI/MBCF thesis, section
-//! 3.2). Reductions combine in rank order, so an operation need only be associative, and all ranks get the same bits;
-//! only on several nodes those of operations that commute may be combined node by node (`nodes`).
+//! collective drives it in place; the nonblocking one makes a task of it, which every call that waits moves on. Short
+//! data go by slots, which is two steps and needs no future. Both, and which data they concern, is a description
+//! (`described`), of which every front end makes one. Receives are posted before sends wherever that lets remote write
+//! serve them (MPI/MBCF thesis, section 3.2). Reductions combine in rank order, so an operation need only be
+//! associative, and all ranks get the same bits; only on several nodes those of operations that commute may be combined
+//! node by node (`nodes`).
 
 mod agreement;
 mod allgather;
 mod alltoall;
-pub(crate) mod at_once;
 mod barrier;
 mod blocking;
 mod broadcast;
 mod combining;
+mod described;
 mod direct_access;
 mod form;
 mod gather;
@@ -22,32 +23,32 @@ mod inter;
 mod neighbour;
 mod nodes;
 mod nonblocking;
+mod own_messages;
+mod packed;
 mod parts;
 mod places;
-mod plans;
 mod reduce;
 pub(crate) mod reduction;
 mod scan;
 mod scratch;
-mod short;
-mod short_values;
 mod slots;
 mod team;
+mod typed;
 mod uneven;
 mod value_calls;
 mod values;
 
+use crate::Communicator;
 use crate::activity::{Call, Target};
 use crate::apart::apart;
 use crate::communicator::{context, nonblocking_tag};
 use crate::engine::Failure;
-use crate::error::{Error, ErrorClass};
-use crate::{Communicator, Request, Result, Scope};
-pub(crate) use allgather::allgather;
-pub(crate) use alltoall::alltoall;
-pub(crate) use barrier::{barrier, tree};
-pub(crate) use broadcast::broadcast;
-pub(crate) use gather::{gather, scatter};
+pub(crate) use allgather::{Allgather, allgather};
+pub(crate) use alltoall::{Alltoall, alltoall};
+pub(crate) use barrier::{Barrier, barrier, tree};
+pub(crate) use broadcast::{Broadcast, broadcast};
+pub(crate) use described::Described;
+pub(crate) use gather::{Gather, Scatter, gather, scatter};
 pub use inter::Root;
 pub(crate) use inter::{
     Groups, allreduce_between, alltoall_between, barrier_between, broadcast_between, combine_between, gather_between,
@@ -56,17 +57,15 @@ pub(crate) use inter::{
 pub(crate) use neighbour::exchange_with_neighbours;
 pub(crate) use nodes::OnceNodes;
 pub use parts::Parts;
-pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
+pub(crate) use reduce::{Allreduce, Consecutive, Reduce, ReduceScatter, allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
-pub(crate) use scan::{exscan, scan};
+pub(crate) use scan::{Scan, exscan, scan};
 pub(crate) use scratch::Scratch;
-use slots::{Nonblocking, Turn};
-pub(crate) use slots::{OnceSlots, Retired, Shelved, Slots};
+use slots::Nonblocking;
+pub(crate) use slots::{OnceSlots, Retired, Slots};
 pub(crate) use team::{Team, Trouble};
 
-/// What a collective does once its arguments have been checked: called with the ranks that take part.
-trait Plan: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure> {}
-impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
+type Outcome = std::result::Result<(), Failure>;
 
 impl Communicator {
     /// Tells the watchers.
@@ -78,45 +77,6 @@ impl Communicator {
         let (process, peers) = (self.process(), self.group().peers());
         let context = self.context() + context::COLLECTIVE;
         Team::new(process, (peers, self.rank()), [context, tag], waits, (self.slots(), self.nodes()))
-    }
-
-    /// The typed collectives are those within one group.
-    fn check_one_group(&self, call: Call) -> Result<()> {
-        if !self.is_inter() {
-            return Ok(());
-        }
-        let what = "an intercommunicator has two groups: merge them, or use the untyped collectives".to_string();
-        Err(Error::argument(ErrorClass::Communicator, self, call, what))
-    }
-
-    /// The blocking form of a collective.
-    pub(crate) fn complete<R>(
-        &self,
-        call: Call,
-        plan: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,
-    ) -> Result<R> {
-        self.check_one_group(call)?;
-        let trouble = Trouble::default();
-        let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
-        let result = self.process().block_on(|| plan(team));
-        result.and_then(|result| trouble.outcome().map(|()| result)).map_err(self.failed(call))
-    }
-
-    /// The nonblocking form of a collective.
-    fn start<'scope>(
-        &self,
-        scope: &'scope Scope<'scope, '_>,
-        call: Call,
-        plan: impl Plan + 'scope,
-    ) -> Result<Request<'scope>> {
-        self.check_one_group(call)?;
-        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
-        let collective = async move |team: Team<'_>| {
-            let trouble = Trouble::default();
-            plan(Team { trouble: Some(&trouble), poisons: true, ..team }).await?;
-            trouble.outcome()
-        };
-        scope.begin(self, call, async move { communicator.run_nonblocking(number, collective).await })
     }
 
     /// Runs the nonblocking collective of that number.

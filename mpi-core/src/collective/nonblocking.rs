@@ -6,7 +6,6 @@
 //! MPI.
 
 use super::Parts;
-use crate::activity::Call;
 use crate::{Communicator, Datatype, Request, Result, Scope};
 
 impl Communicator {
@@ -138,7 +137,7 @@ impl Communicator {
         parts: Parts<'_>,
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Gather, self.plan_gatherv(part, all, parts, root)?)
+        self.gatherv_in(scope, part, all, parts, root)
     }
 
     /// As [`Communicator::scatter`] (MPI_Iscatter).
@@ -156,7 +155,7 @@ impl Communicator {
         part: &'scope mut [T],
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Scatter, self.plan_scatter(all, part, root)?)
+        self.scatter_in(scope, all, part, root)
     }
 
     /// As [`Communicator::scatterv`] (MPI_Iscatterv).
@@ -175,7 +174,7 @@ impl Communicator {
         part: &'scope mut [T],
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Scatter, self.plan_scatterv(all, parts, part, root)?)
+        self.scatterv_in(scope, all, parts, part, root)
     }
 
     /// As [`Communicator::allgather`] (MPI_Iallgather).
@@ -225,7 +224,7 @@ impl Communicator {
         all: &'scope mut [T],
         parts: Parts<'_>,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Allgather, self.plan_allgatherv(part, all, parts)?)
+        self.allgatherv_in(scope, part, all, parts)
     }
 
     /// As [`Communicator::alltoall`] (MPI_Ialltoall).
@@ -263,7 +262,7 @@ impl Communicator {
         result: &'scope mut [T],
         received: Parts<'_>,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Alltoall, self.plan_alltoallv(data, sent, result, received)?)
+        self.alltoallv_in(scope, (data, sent), (result, received))
     }
 
     /// As [`Communicator::scan`] (MPI_Iscan).
@@ -280,7 +279,7 @@ impl Communicator {
         result: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.scan_in(scope, Some(data), result, op)
+        self.scan_in(scope, Some(data), result, op, false)
     }
 
     /// As [`Communicator::scan_in_place`].
@@ -295,7 +294,7 @@ impl Communicator {
         data: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.scan_in(scope, None, data, op)
+        self.scan_in(scope, None, data, op, false)
     }
 
     /// As [`Communicator::exscan`] (MPI_Iexscan).
@@ -313,7 +312,7 @@ impl Communicator {
         result: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.exscan_in(scope, data, result, op)
+        self.scan_in(scope, Some(data), result, op, true)
     }
 
     /// As [`Communicator::reduce_scatter`] (MPI_Ireduce_scatter).
@@ -350,7 +349,6 @@ impl Communicator {
         result: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        let counts = vec![result.len(); self.size()];
-        self.ireduce_scatter(scope, data, &counts, result, op)
+        self.reduce_scatter_block_in(scope, data, result, op)
     }
 }

@@ -11,20 +11,68 @@ use smallvec::SmallVec;
 use super::agreement::{self, Announcement, Same, is_announced};
 use super::allgather::exchange_parts;
 use super::alltoall::send_to_all;
-use super::at_once;
+use super::described::Described;
 use super::direct_access::{DirectAccess, ExposedAddress, Way};
 use super::gather::directly_from_all;
 use super::nodes;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
-use super::slots::Shelved;
+use super::slots::Epoch;
 use super::team::Team;
+use crate::activity::Call;
 use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::collective::{announced_from, messages, without_slots};
 use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `data` is this rank's contribution; the root's `result` may be the same memory. `result` is used at the root only.
+pub(crate) struct Reduce<'a, O> {
+    pub(crate) data: ReadSpan<'a>,
+    pub(crate) result: WriteSpan<'a>,
+    pub(crate) op: O,
+    pub(crate) root: usize,
+}
+
+impl<O: Reduction> Described for Reduce<'_, O> {
+    const CALL: Call = Call::Reduce;
+
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::Reduce { len: self.data.len() })
+    }
+
+    #[inline(always)]
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::once(self.data)
+    }
+
+    fn reads_from(&self, me: usize, _: usize) -> bool {
+        me == self.root
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        if epoch.team.rank != self.root {
+            return Ok(());
+        }
+        epoch.combine(self.data, self.result.len(), 0, self.result, &self.op, epoch.team.size())
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        reduce(team, self.data, self.result, &self.op, self.root).await
+    }
+
+    #[inline(always)]
+    fn finish(self) -> Result<(), Failure> {
+        self.op.outcome()
+    }
+}
+
+/// [`Reduce`].
 pub(crate) async fn reduce(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -36,8 +84,7 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::reduce(slots, team, data, result, op, root);
-    if team.on_slots(Collective::Reduce { len: data.len() }, |_| team.rank == root, on_slots).await? {
+    if team.on_slots(&Reduce { data, result, op, root }).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -221,6 +268,45 @@ async fn tree(
 }
 
 /// `data` is this rank's contribution; `result` may be the same memory.
+pub(crate) struct Allreduce<'a, O> {
+    pub(crate) data: ReadSpan<'a>,
+    pub(crate) result: WriteSpan<'a>,
+    pub(crate) op: O,
+}
+
+impl<O: Reduction> Described for Allreduce<'_, O> {
+    const CALL: Call = Call::Allreduce;
+
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::Allreduce { len: self.data.len() })
+    }
+
+    #[inline(always)]
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::once(self.data)
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        epoch.combine(self.data, self.result.len(), 0, self.result, &self.op, epoch.team.size())
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        allreduce(team, self.data, self.result, &self.op).await
+    }
+
+    #[inline(always)]
+    fn finish(self) -> Result<(), Failure> {
+        self.op.outcome()
+    }
+}
+
+/// [`Allreduce`].
 pub(crate) async fn allreduce(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -228,8 +314,7 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::allreduce(slots, team, data, result, op);
-    if team.on_slots(Collective::Allreduce { len: data.len() }, |_| true, on_slots).await? {
+    if team.on_slots(&Allreduce { data, result, op }).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -329,7 +414,48 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
 
 /// `data` is this rank's contribution, all ranks' parts one behind the other, and `place` says where in it each begins
 /// and how long it is; `result` becomes this rank's part of what all give, and may be memory of `data`: where its part
-/// is, or at the beginning.
+/// is, or at the beginning. (By slots the data are read there, too, where the result goes to their place.)
+pub(crate) struct ReduceScatter<'a, O, P> {
+    pub(crate) data: ReadSpan<'a>,
+    pub(crate) result: WriteSpan<'a>,
+    pub(crate) op: O,
+    pub(crate) place: P,
+}
+
+impl<O: Reduction, P: Fn(usize) -> (usize, usize)> Described for ReduceScatter<'_, O, P> {
+    const CALL: Call = Call::ReduceScatter;
+
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::ReduceScatter { len: self.data.len() })
+    }
+
+    #[inline(always)]
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::once(self.data)
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        let (data, result, start) = (self.data, self.result, (self.place)(epoch.team.rank).0);
+        epoch.combine(data.part(start, result.len()), data.len(), start, result, &self.op, epoch.team.size())
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        reduce_scatter(team, self.data, &self.place, self.result, &self.op).await
+    }
+
+    #[inline(always)]
+    fn finish(self) -> Result<(), Failure> {
+        self.op.outcome()
+    }
+}
+
+/// [`ReduceScatter`].
 pub(crate) async fn reduce_scatter(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -337,9 +463,7 @@ pub(crate) async fn reduce_scatter(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    let start = place(team.rank).0;
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::reduce_scatter(slots, team, data, start, result, op);
-    if team.on_slots(Collective::ReduceScatter { len: data.len() }, |_| true, on_slots).await? {
+    if team.on_slots(&ReduceScatter { data, result, op, place: &place }).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {
@@ -360,6 +484,31 @@ pub(crate) async fn reduce_scatter(
         Way::Done if is_free || team.is_in_trouble() => Ok(()),
         Way::Done => team.copy(kept.as_read(), result),
         Way::Messages | Way::Unsettled => apart(|| combine(team, part, result, op)).await,
+    }
+}
+
+/// Where parts lie that follow each other, one for each rank.
+pub(crate) struct Consecutive {
+    /// Where each ends, in bytes.
+    ends: SmallVec<[usize; 8]>,
+}
+
+impl Consecutive {
+    /// Of so many elements each, of `element` bytes.
+    pub(crate) fn new(counts: impl Iterator<Item = usize>, element: usize) -> Self {
+        let mut end = 0;
+        let count = |count| {
+            end += count * element;
+            end
+        };
+        Consecutive { ends: counts.map(count).collect() }
+    }
+
+    /// Where that of `rank` begins, and how long it is.
+    #[inline]
+    pub(crate) fn place(&self, rank: usize) -> (usize, usize) {
+        let start = if rank == 0 { 0 } else { self.ends[rank - 1] };
+        (start, self.ends[rank] - start)
     }
 }
 

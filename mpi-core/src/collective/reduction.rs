@@ -32,6 +32,38 @@ pub(crate) trait Reduction {
     fn failure(&self) -> Option<Failure> {
         None
     }
+    /// At the end of the collective: whether all contributions could be combined. If the function has panicked, it does
+    /// so now, after the other ranks have learned of it.
+    #[inline]
+    fn outcome(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl<R: Reduction + ?Sized> Reduction for &R {
+    fn append(&self, kept: &mut [u8], later: &[u8]) {
+        (**self).append(kept, later);
+    }
+
+    fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
+        (**self).prepend(earlier, kept);
+    }
+
+    fn where_it_lies(&self) -> Option<Arithmetic> {
+        (**self).where_it_lies()
+    }
+
+    fn element(&self) -> usize {
+        (**self).element()
+    }
+
+    fn commutes(&self) -> bool {
+        (**self).commutes()
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        (**self).failure()
+    }
 }
 
 /// What has gone wrong with a function of the program's.
@@ -90,11 +122,6 @@ impl<T: Datatype, F: Fn(&T, &T) -> T> Elementwise<T, F> {
         Elementwise { function, mishap: Mishap::default(), elements: PhantomData }
     }
 
-    /// Whether all contributions could be combined.
-    pub(crate) fn outcome(&self) -> Result<(), Failure> {
-        self.mishap.outcome(type_name::<T>())
-    }
-
     /// `kept = combine(kept, other)`, element by element.
     #[inline(always)]
     fn combine(&self, kept: &mut [u8], other: &[u8], combine: impl Fn(&T, &T) -> T) {
@@ -130,5 +157,10 @@ impl<T: Datatype, F: Fn(&T, &T) -> T> Reduction for Elementwise<T, F> {
 
     fn failure(&self) -> Option<Failure> {
         self.mishap.failure(type_name::<T>())
+    }
+
+    #[inline]
+    fn outcome(&self) -> Result<(), Failure> {
+        self.mishap.outcome(type_name::<T>())
     }
 }

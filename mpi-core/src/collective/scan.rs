@@ -2,29 +2,89 @@
 //! data of two: a reduction to the second. Else in rounds: in round `k` each rank passes what it has combined so far to
 //! the rank `2^k` ahead.
 
+use std::iter;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::at_once;
+use super::described::Described;
 use super::nodes;
 use super::reduce::reduce_long;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
-use super::slots::Shelved;
+use super::slots::Epoch;
 use super::team::Team;
+use crate::activity::Call;
 use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::collective::without_slots;
 use crate::select::{Collective, CollectiveWay};
 
 /// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this
-/// one.
+/// one, or, if it is `exclusive`, of the ranks before it: then rank 0's is left alone.
+pub(crate) struct Scan<'a, O> {
+    pub(crate) data: ReadSpan<'a>,
+    pub(crate) result: WriteSpan<'a>,
+    pub(crate) op: O,
+    pub(crate) exclusive: bool,
+}
+
+impl<O> Scan<'_, O> {
+    /// The ranks before that one count.
+    fn end(&self, me: usize) -> usize {
+        me + usize::from(!self.exclusive)
+    }
+}
+
+impl<O: Reduction> Described for Scan<'_, O> {
+    const CALL: Call = Call::Scan;
+
+    fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn kind(&self, _: usize) -> Option<Collective> {
+        Some(Collective::Scan { len: self.data.len() })
+    }
+
+    #[inline(always)]
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::once(self.data)
+    }
+
+    fn reads_from(&self, me: usize, rank: usize) -> bool {
+        rank < self.end(me)
+    }
+
+    #[inline(always)]
+    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+        match self.end(epoch.team.rank) {
+            0 => Ok(()),
+            end => epoch.combine(self.data, self.result.len(), 0, self.result, &self.op, end),
+        }
+    }
+
+    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+        match self.exclusive {
+            true => exscan(team, self.data, self.result, &self.op).await,
+            false => scan(team, self.data, self.result, &self.op).await,
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self) -> Result<(), Failure> {
+        self.op.outcome()
+    }
+}
+
+/// [`Scan`] that is not exclusive.
 pub(crate) async fn scan(
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if on_slots(team, data, result, op, team.rank + 1).await? {
+    if team.on_slots(&Scan { data, result, op, exclusive: false }).await? {
         return Ok(());
     }
     let what = Collective::Scan { len: data.len() };
@@ -39,32 +99,20 @@ pub(crate) async fn scan(
     apart(|| by_messages(team, result, None, op)).await
 }
 
-/// As [`scan`], of the ranks before this one: rank 0's `result` is left alone.
+/// [`Scan`] that is exclusive.
 pub(crate) async fn exscan(
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if on_slots(team, data, result, op, team.rank).await? {
+    if team.on_slots(&Scan { data, result, op, exclusive: true }).await? {
         return Ok(());
     }
     let mut inclusive = Scratch::new(team, result.len());
     let inclusive = inclusive.span();
     team.copy(data, inclusive)?;
     apart(|| by_messages(team, inclusive, Some(result), op)).await
-}
-
-/// Of the ranks before `end`, if there is room in slots.
-async fn on_slots(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    end: usize,
-) -> Result<bool, Failure> {
-    let on_slots = |slots: Shelved<'_>, team: Team<'_>| at_once::scan(slots, team, data, result, op, end);
-    team.on_slots(Collective::Scan { len: data.len() }, |rank| rank < end, on_slots).await
 }
 
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that

@@ -39,10 +39,10 @@ use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::select::{Collective, SlotLimits, slots};
 use crate::shared_buffer::Buffer;
-pub(super) use epoch::Epoch;
+pub(crate) use epoch::Epoch;
 use layout::{FETCHED_AHEAD, LONG, RankSlots, SHORT_CAPACITY};
-pub(crate) use nonblocking::{Nonblocking, Turn};
-use nonblocking::{Over, Step};
+pub(crate) use nonblocking::Nonblocking;
+use nonblocking::Over;
 pub(super) use parts::{Comes, MOST_TAKERS, parts};
 
 /// By how many long broadcasts a root can be ahead.
@@ -71,13 +71,6 @@ pub(crate) struct Slots {
     far: Cell<bool>,
     /// Those of nonblocking collectives only.
     over: RefCell<Over>,
-}
-
-/// Slots, and how far a collective goes with them now.
-#[derive(Clone, Copy)]
-pub(crate) struct Shelved<'a> {
-    slots: &'a Slots,
-    step: Step,
 }
 
 /// A copy of long data, which others may read until all have stamped the collective after that.
@@ -175,28 +168,6 @@ impl<'a> Team<'a> {
     }
 }
 
-impl<'a> Shelved<'a> {
-    /// Begins a collective of which this rank gives `parts`, one behind the other. `None`: that is all for now.
-    #[inline(always)]
-    pub(super) fn begin<'s>(
-        self,
-        team: &'a Team<'a>,
-        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<Option<Epoch<'a>>, Failure> {
-        let Shelved { slots, step } = self;
-        match step {
-            Step::Whole if slots.are_alone() => Ok(Some(Epoch::new(team, slots, 0))),
-            Step::Whole => {
-                let mut epoch = slots.next_epoch(team);
-                epoch.post(parts)?;
-                Ok(Some(epoch))
-            }
-            Step::Put(number) => Epoch::new(team, slots, number).post_now(parts).map(|()| None),
-            Step::Take(number) => Ok(Some(Epoch::new(team, slots, number))),
-        }
-    }
-}
-
 /// Of the chunks that go to one place, its owner begins with the first, and takes that upon itself before anybody can.
 const TAKEN_BY_OWNER: u64 = 1;
 
@@ -215,14 +186,8 @@ impl Slots {
 
     /// Whether there is one rank only, which has nothing to posted.
     #[inline]
-    fn are_alone(&self) -> bool {
+    pub(super) fn are_alone(&self) -> bool {
         self.of_ranks.is_empty()
-    }
-
-    /// For a collective whose caller waits.
-    #[inline]
-    pub(crate) fn whole(&self) -> Shelved<'_> {
-        Shelved { slots: self, step: Step::Whole }
     }
 
     /// Says in this rank's slot how long its data are, and where.

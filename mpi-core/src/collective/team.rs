@@ -22,7 +22,7 @@ use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMod
 use crate::message::{CodecError, Place};
 use crate::process::Process;
 use crate::waiting::Awaited;
-use crate::{Datatype, Mark, Message};
+use crate::{Mark, Message};
 
 /// The ranks of one group and what is needed to exchange messages with them.
 #[derive(Clone, Copy)]
@@ -174,11 +174,6 @@ impl<'a> Team<'a> {
             }
             other => other.map(drop),
         }
-    }
-
-    /// The same ranks, for data of that type.
-    pub(crate) fn of<T: Datatype>(self) -> Self {
-        Team { mark: Mark::of(T::SIGNATURE), ..self }
     }
 
     /// The bytes of a part that its ranks share.

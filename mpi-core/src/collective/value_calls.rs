@@ -3,13 +3,13 @@
 
 use std::pin::pin;
 
+use super::own_messages::are_messages;
 use super::places::Parcels;
 use super::values::Values;
 use super::{Team, Trouble};
 use crate::activity::Call;
 use crate::message::Parcel;
 use crate::owned::spawn;
-use crate::select::Collective;
 use crate::{Communicator, Message, Neighbours, Request, Result};
 
 /// What a collective of values does: called with the ranks that take part.
@@ -83,9 +83,9 @@ impl Communicator {
     )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        match self.slots_for_values::<T>(Collective::Broadcast { len: size_of::<T>() }) {
-            Some(slots) => self.bcast_value_at_once(slots, value, root),
-            None => self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root)),
+        match are_messages::<T>() {
+            true => self.bcast_message(value, root),
+            false => self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root)),
         }
     }
 
@@ -110,9 +110,9 @@ impl Communicator {
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
     )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        match self.slots_for_values::<T>(Collective::Allreduce { len: size_of::<T>() }) {
-            Some(slots) => self.allreduce_value_at_once(slots, value, op),
-            None => self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op)),
+        match are_messages::<T>() {
+            true => self.allreduce_message(value, op),
+            false => self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op)),
         }
     }
 
@@ -139,9 +139,9 @@ impl Communicator {
     )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        match self.slots_for_values::<T>(Collective::Reduce { len: size_of::<T>() }) {
-            Some(slots) => self.reduce_value_at_once(slots, value, op, root),
-            None => self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root)),
+        match are_messages::<T>() {
+            true => self.reduce_message(value, op, root),
+            false => self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root)),
         }
     }
 
@@ -218,8 +218,8 @@ impl Communicator {
     )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
-        if let Some(slots) = self.slots_for_values::<T>(Collective::Gather { part: size_of::<T>() }) {
-            return self.gather_values_at_once(slots, value, root);
+        if are_messages::<T>() {
+            return self.gather_messages(value, root);
         }
         let own = self.parcel(Call::Gather, value);
         self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
@@ -252,10 +252,8 @@ impl Communicator {
         "assert_eq!(world.allgather_values(&vec![rank; rank])?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
-        let (size, len) = (self.size(), size_of::<T>());
-        let what = Collective::Allgather { total: size * len, longest: len };
-        if let Some(slots) = self.slots_for_values::<T>(what) {
-            return self.allgather_values_at_once(slots, value);
+        if are_messages::<T>() {
+            return self.allgather_messages(value);
         }
         let own = self.parcel(Call::Allgather, value);
         self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {

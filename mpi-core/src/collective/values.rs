@@ -14,6 +14,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::combining::{AnyLength, Combining, NOTHING, Obstacle};
 use super::places::{Parcels, Places};
+use super::reduction::Reduction;
 use super::{
     Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours, gather, reduce, scatter,
 };

@@ -241,7 +241,7 @@ impl Communicator {
 
     /// The slots of its ranks, if it has one group and they are known already, and have room for that collective.
     #[inline]
-    pub(crate) fn slots_for(&self, what: Collective) -> Option<&Slots> {
+    pub(crate) fn slots_of_kind(&self, what: Collective) -> Option<&Slots> {
         let slots = self.shared.has_short_way.then_some(&self.shared.slots)?;
         slots.get()?.as_ref().filter(|slots| slots.limits().have_room_for(what))
     }

@@ -76,7 +76,7 @@ const CASES: &[Case] = &[
         let mut data = vec![1; len.div_ceil(16) * 2];
         let result = dense.all(&mut data);
         let operation = Operation::Predefined(Predefined::Max);
-        world.collective(&Collective::Allreduce { data: None, result, operation })
+        world.collective(Collective::Allreduce { data: None, result, operation })
     }),
     case("allgather", Leader::First, false, full, |world, len| {
         world.allgather(&vec![1_u8; len], &mut vec![0; len * world.size()])

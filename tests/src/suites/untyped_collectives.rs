@@ -93,7 +93,7 @@ impl Form {
     fn run(self, universe: &Universe, communicator: &Communicator, collective: Collective) -> Result<()> {
         let endpoint = Endpoint::new(universe);
         match self {
-            Form::Blocking => communicator.collective(&collective),
+            Form::Blocking => communicator.collective(collective),
             Form::Nonblocking => communicator.start_collective(collective)?.wait(&endpoint).map(drop),
             Form::Persistent => {
                 let mut request = persistent(communicator, collective)?;
@@ -561,7 +561,7 @@ fn wrong_arguments_are_refused(universe: &Universe) -> Result<()> {
     let [dense, _] = shapes();
     let mut memory = dense.room(4);
     let data = dense.all(&mut memory);
-    let class = |collective: Collective| world.collective(&collective).unwrap_err().class();
+    let class = |collective: Collective| world.collective(collective).unwrap_err().class();
     let broadcast = |root| Collective::Broadcast { data: data.clone(), root };
     assert_eq!(class(broadcast(Root::Rank(world.size()))), ErrorClass::Root);
     assert_eq!(class(broadcast(Root::Here)), ErrorClass::Root);
@@ -575,6 +575,6 @@ fn wrong_arguments_are_refused(universe: &Universe) -> Result<()> {
     let alone = universe.this_rank();
     let short = Blocks::Even(dense.elements(&mut memory, 0, 1));
     let gather = Collective::Allgather { part: Some(data), all: short };
-    assert_eq!(alone.collective(&gather).unwrap_err().class(), ErrorClass::Truncate);
+    assert_eq!(alone.collective(gather).unwrap_err().class(), ErrorClass::Truncate);
     world.barrier()
 }

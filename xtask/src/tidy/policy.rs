@@ -127,6 +127,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "launcher/src/spawn.rs",
     // Where the typed API's borrows become spans.
     "mpi-core/src/buffer.rs",
+    "mpi-core/src/collective/packed.rs",
     "mpi-core/src/collective/team.rs",
     "mpi-core/src/scope.rs",
     "mpi-core/src/owned.rs",

@@ -25,8 +25,8 @@ const TIMES: u32 = 20;
 const MEASURED: u64 = 31;
 
 #[derive(Clone, Copy)]
-pub(in crate::collective) struct Epoch<'a> {
-    pub(super) team: &'a Team<'a>,
+pub(crate) struct Epoch<'a> {
+    pub(in crate::collective) team: &'a Team<'a>,
     pub(super) slots: &'a Slots,
     number: u64,
     /// How many bytes others may take from this rank. A word: where parts of one were written, the epoch could not be
@@ -35,7 +35,7 @@ pub(in crate::collective) struct Epoch<'a> {
 }
 
 impl<'a> Epoch<'a> {
-    pub(super) fn new(team: &'a Team<'a>, slots: &'a Slots, number: u64) -> Self {
+    pub(in crate::collective) fn new(team: &'a Team<'a>, slots: &'a Slots, number: u64) -> Self {
         Epoch { team, slots, number, given: usize::MAX }
     }
 
@@ -56,7 +56,10 @@ impl<'a> Epoch<'a> {
     /// behind the stamp, which takes a line from the others, a processor waits for that before it reads what several
     /// writes have made.
     #[inline(always)]
-    pub(super) fn post<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
+    pub(in crate::collective) fn post<'s>(
+        &mut self,
+        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
+    ) -> Result<(), Failure> {
         let len = length_of(parts.clone());
         let mine = self.slots_of(self.team.rank);
         let (place, places) = mine.data(self.number, len);

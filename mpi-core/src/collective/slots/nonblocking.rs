@@ -20,10 +20,10 @@ use rwmpi_transport::SharedWord;
 
 use super::epoch::Epoch;
 use super::layout::{LONG, NOTHING, RankSlots};
-use super::{OnceSlots, Shelved, Slots};
+use super::{OnceSlots, Slots};
 use crate::Communicator;
-use crate::activity::Call;
 use crate::apart::apart;
+use crate::collective::described::{Described, Typed, passing};
 use crate::collective::direct_access::ExposedAddress;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
@@ -38,27 +38,6 @@ const LOOKS: u32 = 30;
 
 /// After so many looks at messages that have not come a rank looks whether the others expect them at all.
 const UNSUSPICIOUS: u32 = 16;
-
-/// How far a collective by slots goes.
-#[derive(Clone, Copy)]
-pub(super) enum Step {
-    /// To its end: who called it waits.
-    Whole,
-    /// The nonblocking one of that number, which posts what others want of this rank.
-    Put(u64),
-    /// It takes what others have posted, all of which is there.
-    Take(u64),
-}
-
-impl Slots {
-    fn put(&self, number: u64) -> Shelved<'_> {
-        Shelved { slots: self, step: Step::Put(number) }
-    }
-
-    fn take(&self, number: u64) -> Shelved<'_> {
-        Shelved { slots: self, step: Step::Take(number) }
-    }
-}
 
 /// A nonblocking collective's use of slots. When it is dropped, they may be used for others.
 pub(crate) struct Nonblocking<'a> {
@@ -130,26 +109,20 @@ impl<'a> Team<'a> {
         Ok(slots.get().and_then(Option::as_ref))
     }
 
-    /// Does a collective by slots, if there is room for `what` it is, which takes what those have posted that `from`
-    /// names. False: it goes another way.
-    pub(in crate::collective) async fn on_slots(
-        self,
-        what: Collective,
-        from: impl Fn(usize) -> bool,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure>,
-    ) -> Result<bool, Failure> {
-        if let Some(slots) = self.slots_for(what)? {
-            return collective(slots.whole(), self).map(|()| true);
+    /// Does a collective by slots, if there is room for it. False: it goes another way.
+    pub(in crate::collective) async fn on_slots(self, described: &impl Described) -> Result<bool, Failure> {
+        let Some(kind) = described.kind(self.size()) else { return Ok(false) };
+        if let Some(slots) = self.slots_for(kind)? {
+            return slots.complete(&self, described).map(|()| true);
         }
-        let Some(nonblocking) = self.nonblocking.filter(|nonblocking| nonblocking.has_room(what)) else {
+        let Some(nonblocking) = self.nonblocking.filter(|nonblocking| nonblocking.has_room(kind)) else {
             return Ok(false);
         };
-        let Nonblocking { slots, number, .. } = *nonblocking;
-        step(self.process, || nonblocking.epoch().has_turn(what)).await;
-        collective(slots.put(number), self)?;
-        step(self.process, || nonblocking.epoch().have_come(&from, 1)).await;
-        collective(slots.take(number), self)?;
-        Ok(true)
+        let mut epoch = Epoch::new(&self, nonblocking.slots, nonblocking.number);
+        step(self.process, || epoch.has_turn(kind)).await;
+        epoch.post_now(described.given(&self))?;
+        step(self.process, || epoch.have_come(|rank| described.reads_from(self.rank, rank), 1)).await;
+        described.read(&Epoch::new(&self, nonblocking.slots, nonblocking.number)).map(|()| true)
     }
 }
 
@@ -390,40 +363,40 @@ impl Drop for Ends<'_> {
 }
 
 impl Communicator {
-    /// Whether the next nonblocking collective can begin by slots: they are known, and have room for `what` it is at
-    /// once. Nothing has happened by then.
+    /// Whether the next nonblocking collective can begin by slots: they are known, and have room for it at once.
+    /// Nothing has happened by then.
     #[inline]
-    pub(crate) fn turn_on_slots(&self, what: Collective) -> Option<Turn<'_>> {
+    pub(crate) fn turn_on_slots(&self, described: &impl Described) -> Option<Turn<'_>> {
+        let kind = described.kind(self.size())?;
         if self.size() == 1 {
-            return self.slots_for(what).map(|slots| Turn { slots, number: 0 });
+            return self.slots_of_kind(kind).map(|slots| Turn { slots, number: 0 });
         }
-        let slots = self.nonblocking_slots()?.get()?.as_ref().filter(|slots| slots.limits.have_room_for(what))?;
+        let slots = self.nonblocking_slots()?.get()?.as_ref().filter(|slots| slots.limits.have_room_for(kind))?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
-        Epoch::new(&team, slots, number).has_turn(what).is_ready().then_some(Turn { slots, number })
+        Epoch::new(&team, slots, number).has_turn(kind).is_ready().then_some(Turn { slots, number })
     }
 
-    /// Starts a collective whose turn it is. It takes what those posted that `from` names. If that has not come, the
-    /// rest is to be done as a task.
+    /// Starts a collective whose turn it is. If others have not posted yet what it reads, that is to be done as a task.
     #[inline]
-    pub(crate) fn start_on_slots<'a>(
+    pub(crate) fn start_on_slots<'a, D: Described + 'a>(
         &self,
         Turn { slots, number }: Turn<'_>,
-        (call, bytes): (Call, usize),
-        from: impl Fn(usize) -> bool + 'a,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure> + 'a,
-    ) -> Result<Option<impl Future<Output = Result<(), Failure>> + 'a>, Failure> {
-        self.begin(call, bytes);
+        typed: Typed,
+        described: D,
+    ) -> Result<Option<impl Future<Output = Result<(), Failure>> + use<'a, D>>, Failure> {
+        self.begin(D::CALL, described.bytes());
         let team = self.team(nonblocking_tag(number), false);
         if slots.are_alone() {
-            return collective(slots.whole(), team).map(|()| None);
+            return read(team, (slots, number), typed, described).map(|()| None);
         }
         self.next_nonblocking_collective();
-        let put = collective(slots.put(number), team);
+        let post = |team: &Team<'_>| Epoch::new(team, slots, number).post_now(described.given(team));
+        let posted = passing(team, typed, post);
         let epoch = Epoch::new(&team, slots, number);
-        if put.is_err() || epoch.have_come(&from, LOOKS).is_ready() {
+        if posted.is_err() || epoch.have_come(|rank| described.reads_from(team.rank, rank), LOOKS).is_ready() {
             let _ends = Ends(epoch);
-            return put.and_then(|()| collective(slots.take(number), team)).map(|()| None);
+            return posted.and_then(|()| read(team, (slots, number), typed, described)).map(|()| None);
         }
         let communicator = self.clone();
         Ok(Some(async move {
@@ -432,10 +405,24 @@ impl Communicator {
             };
             let team = communicator.team(nonblocking_tag(number), false);
             let ends = Ends(Epoch::new(&team, slots, number));
-            step(team.process, || ends.0.have_come(&from, 1)).await;
-            collective(slots.take(number), team)
+            step(team.process, || ends.0.have_come(|rank| described.reads_from(team.rank, rank), 1)).await;
+            read(team, (slots, number), typed, described)
         }))
     }
+}
+
+/// Reads what others have posted, all of which is there.
+#[inline(always)]
+fn read(
+    team: Team<'_>,
+    (slots, number): (&Slots, u64),
+    typed: Typed,
+    described: impl Described,
+) -> Result<(), Failure> {
+    passing(team, typed, |team| {
+        described.read(&Epoch::new(team, slots, number))?;
+        described.finish()
+    })
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ impl Communicator {
     }
 
     /// Whether such counts divide `data` between all ranks, with `result` for this one.
-    pub(super) fn counts_fit(&self, counts: &[u64], data: &Elements, result: &Elements) -> bool {
+    fn counts_fit(&self, counts: &[u64], data: &Elements, result: &Elements) -> bool {
         let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
         counts.len() == self.size() && sum == Some(data.count()) && counts[self.rank()] == result.count()
     }

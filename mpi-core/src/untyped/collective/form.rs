@@ -1,14 +1,11 @@
-//! What becomes of a short collective: its caller waits for it, or starts it and goes on.
+//! What becomes of a collective that has been described: its caller waits for it, or starts it and goes on.
 
 use super::super::Request;
-use crate::activity::Call;
 use crate::apart::apart;
-use crate::collective::{Shelved, Team};
-use crate::engine::Failure;
-use crate::select::Collective;
+use crate::collective::Described;
 use crate::{Communicator, Result};
 
-/// How a short collective is called.
+/// How such a collective is called.
 pub trait Form: Copy {
     /// What the caller gets.
     type Done;
@@ -59,27 +56,38 @@ impl Form for Nonblocking {
 }
 
 impl Communicator {
-    /// Does it, if there is room on its slots for `what` it is; it takes what those ranks posted that `from` names.
-    /// There is no way back then.
+    /// Does or starts what has been described; `None`: there are two groups, and nothing has happened.
     #[inline(always)]
-    pub(super) fn in_form<F: Form>(
-        &self,
-        form: F,
-        (call, bytes): (Call, usize),
-        what: Collective,
-        from: impl Fn(usize) -> bool + 'static,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'static,
-    ) -> Option<Result<F::Done>> {
+    pub(super) fn in_form<F: Form, D: Described + 'static>(&self, form: F, described: D) -> Option<Result<F::Done>> {
         form.choose(
-            collective,
-            |collective| Some(self.complete_on_slots(self.slots_for(what)?, (call, bytes), collective)),
-            |collective| {
-                let turn = self.turn_on_slots(what)?;
-                let started = self.start_on_slots(turn, (call, bytes), from, collective);
+            described,
+            |described| self.and_wait(described),
+            |described| {
+                let Some(turn) = self.turn_on_slots(&described) else { return self.start_described(described) };
+                let rest = self.start_on_slots(turn, None, described);
                 let task =
-                    started.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(apart(|| rest))));
-                Some(task.map(|task| Request::collective(self, call, task)).map_err(self.failed(call)))
+                    rest.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(apart(|| rest))));
+                Some(task.map(|task| Request::collective(self, D::CALL, task)).map_err(self.failed(D::CALL)))
             },
         )
+    }
+
+    /// Does it; `None` as above.
+    #[inline(always)]
+    pub(super) fn and_wait(&self, described: impl Described) -> Option<Result<()>> {
+        match self.slots_for(&described) {
+            Some(slots) => Some(self.complete_on_slots(slots, None, described)),
+            None if self.is_inter() => None,
+            None => Some(self.complete_otherwise(None, described)),
+        }
+    }
+
+    #[inline(never)]
+    fn start_described<D: Described + 'static>(&self, described: D) -> Option<Result<Request>> {
+        if self.is_inter() {
+            return None;
+        }
+        let work = self.start_otherwise(None, described);
+        Some(work.and_then(|work| self.launch(D::CALL, apart(|| work))))
     }
 }

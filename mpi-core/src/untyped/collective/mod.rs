@@ -10,7 +10,6 @@ mod perform;
 mod request;
 mod short;
 mod staged;
-mod unstaged;
 
 pub use form::{Blocking, Form, Nonblocking};
 pub use request::PersistentCollective;
@@ -234,15 +233,9 @@ impl Communicator {
     ///
     /// # Errors
     /// Arguments that can't be used; data that do not fit where they go; what the transport reports.
-    pub fn collective(&self, collective: &Collective) -> Result<()> {
-        if matches!(collective, Collective::Barrier) && !self.is_inter() {
-            return self.barrier();
-        }
-        if let Some(done) = self.collective_unstaged(collective) {
-            return done;
-        }
+    pub fn collective(&self, collective: Collective) -> Result<()> {
         let call = collective.call();
-        let prepared = self.prepare(collective.clone())?;
+        let prepared = self.prepare(collective)?;
         let ranks = self.ranks(self.team(self.next_collective(), true));
         self.process().block_on(|| perform::perform(&prepared, ranks)).map_err(self.failed(call))
     }

@@ -5,7 +5,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::staged::{Blocks, Staged};
 use super::{Collective, Elements, Neighbourhood, Prepared, Ranks};
 use crate::apart::apart;
-use crate::collective::{self, Groups, Reduction, Root, Scratch, Team, Trouble};
+use crate::collective::{self, Consecutive, Groups, Reduction, Root, Scratch, Team, Trouble};
 use crate::engine::Failure;
 
 type Outcome = Result<(), Failure>;
@@ -46,10 +46,10 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
             apart(|| allreduce(team, data.as_ref(), result, op)).await
         }
         (Collective::ReduceScatter { data, result, counts, .. }, Some(op), _) => {
-            let places = places(counts, result);
+            let parts = parts(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
             let data = data.span(0).as_read();
-            apart(|| collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op)).await?;
+            apart(|| collective::reduce_scatter(team, data, |rank| parts.place(rank), result.span(0), op)).await?;
             result.unpack();
             Ok(())
         }
@@ -78,15 +78,9 @@ fn packed(elements: &Elements) -> Staged {
     staged
 }
 
-/// Start and length in bytes of each rank's part of a result with that many elements each, as `result` are.
-pub(super) fn places(counts: &[u64], result: &Elements) -> Vec<(usize, usize)> {
-    let size = result.datatype().size() as usize;
-    let place = |end: &mut usize, &count: &u64| {
-        let (start, len) = (*end, count as usize * size);
-        *end += len;
-        Some((start, len))
-    };
-    counts.iter().scan(0, place).collect()
+/// The parts of a result with that many elements each, as `result` are.
+fn parts(counts: &[u64], result: &Elements) -> Consecutive {
+    Consecutive::new(counts.iter().map(|&count| count as usize), result.datatype().size() as usize)
 }
 
 async fn broadcast(team: Team<'_>, data: &Elements, root: usize) -> Outcome {
@@ -339,10 +333,10 @@ async fn combine_between(prepared: &Prepared, groups: Groups<'_>, op: &dyn Reduc
             Ok(())
         }
         Collective::ReduceScatter { data, result, counts, .. } => {
-            let places = places(counts, result);
+            let parts = parts(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
             let data = data.span(0).as_read();
-            collective::combine_between(groups, data, |rank| places[rank], result.span(0), op).await?;
+            collective::combine_between(groups, data, |rank| parts.place(rank), result.span(0), op).await?;
             result.unpack();
             Ok(())
         }

@@ -51,7 +51,7 @@ impl Communicator {
         Ok(PersistentCollective { prepared, communicator: self.clone(), tag })
     }
 
-    fn launch(&self, call: Call, work: Work) -> Result<Request> {
+    pub(super) fn launch(&self, call: Call, work: Work) -> Result<Request> {
         let started = self.process().tasks().start(work).map_err(self.failed(call))?;
         Ok(Request::collective(self, call, started))
     }

@@ -109,14 +109,6 @@ impl Staged {
         unsafe { WriteSpan::new(start, len) }
     }
 
-    /// Whether all travel from and to where they are.
-    pub(super) fn are_runs(&self) -> bool {
-        match &self.places {
-            Places::Even(_) => true,
-            Places::Listed(places) => places.iter().all(|place| place.packed.is_none()),
-        }
-    }
-
     fn packed(&self, place: usize) -> Option<&Elements> {
         match &self.places {
             Places::Even(_) => None,
