@@ -89,7 +89,7 @@ fn run_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<C
 fn run_checked<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
     let arguments = arguments(call)?;
     call.rank.checks.compare(call.core(), &arguments)?;
-    let done = call.core().collective(&arguments);
+    let done = call.core().collective(arguments);
     call.check_alias().and(done)
 }
 
