@@ -135,7 +135,10 @@ fn checked_trace(path: &Path) -> Vec<Value> {
         ends.entry(event["id"].as_u64().expect("a number")).or_default()[usize::from(event["ph"] == "f")] += 1;
         let at = time(event, "ts");
         let of_rank = &intervals[&event["tid"].as_u64().expect("a rank")];
-        assert!(of_rank.iter().any(|&(since, until)| since <= at && at <= until), "an arrow in the air: {event}");
+        let begun = of_rank.partition_point(|&(since, _)| since <= at);
+        // Intervals lie in each other, but not many.
+        let is_inside = of_rank[..begun].iter().rev().take(8).any(|&(_, until)| at <= until);
+        assert!(is_inside, "an arrow in the air: {event}");
     }
     assert!(ends.values().all(|ends| *ends == [1, 1]), "{ends:?}");
     events
