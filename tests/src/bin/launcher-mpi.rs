@@ -24,6 +24,10 @@ fn main() -> rwmpi::Result<()> {
             println!("rank {rank}: all in order");
             return universe.finalize();
         }
+        "traffic" => {
+            send_ten(world)?;
+            return universe.finalize();
+        }
         "seldom" => {
             meet_seldom(world)?;
             println!("rank {rank}: all in order");
@@ -65,6 +69,22 @@ fn main() -> rwmpi::Result<()> {
         _ if rank == 0 => _ = world.recv(&mut buffer, ANY_SOURCE, 9)?,
         _ => world.barrier()?,
     }
+    Ok(())
+}
+
+/// Ten messages of eight bytes, and two reductions.
+fn send_ten(world: &Communicator) -> rwmpi::Result<()> {
+    for _ in 0..10 {
+        match world.rank() {
+            0 => world.send(&[1_u64], 1, 7)?,
+            1 => _ = world.recv(&mut [0_u64], 0, 7)?,
+            _ => {}
+        }
+    }
+    for _ in 0..2 {
+        world.allreduce(&[1_u64], &mut [0], op::sum)?;
+    }
+    world.gather_values(&"a value".to_owned(), 0)?;
     Ok(())
 }
 

@@ -23,6 +23,7 @@ mod launcher_mpi;
 mod launcher_namespaces;
 mod launcher_options;
 mod launcher_output;
+mod launcher_profile;
 mod launcher_slurm;
 mod launcher_ssh;
 mod launcher_starters;

@@ -39,6 +39,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "npb",
             "mpi-bench",
             "rwmpi-abi-table",
+            "page-check",
         ],
     ),
     ("xtask", &["rwmpi-abi-table", "page-check"]),
