@@ -52,6 +52,7 @@ fn intent(function: &Function, one: &Parameter) -> &'static str {
     let kind = kind(function, one);
     let is_value = one.pointers == 0 && one.array.is_empty();
     let is_changed = one.name == "position" || function.name.contains("free") || kind == Kind::TextLength;
+    let is_changed = is_changed || is_agreed_on(function, one);
     match kind {
         Kind::Procedure | Kind::ErrorCodes => "",
         Kind::Texts | Kind::CountedTexts | Kind::TextTable => ", intent(in)",
@@ -66,12 +67,21 @@ fn intent(function: &Function, one: &Parameter) -> &'static str {
     }
 }
 
+/// Whether it is what ranks bring to an agreement, and get of it.
+fn is_agreed_on(function: &Function, one: &Parameter) -> bool {
+    function.name.ends_with("agree") && one.name == "flag"
+}
+
 /// The declaration of an argument.
 pub(super) fn declaration(function: &Function, one: &Parameter) -> Option<String> {
     let kind = kind(function, one);
     let is_read_later = !one.array.is_empty() && has_buffers(function);
     let asynchronous =
-        if is_asynchronous(function) && (kind == Kind::Choice || is_read_later) { ", asynchronous" } else { "" };
+        if is_asynchronous(function) && (kind == Kind::Choice || is_read_later || is_agreed_on(function, one)) {
+            ", asynchronous"
+        } else {
+            ""
+        };
     let (of, shape) = (type_of(function, one)?, shape(function, one));
     Some(format!("{of}{}{asynchronous} :: {}{shape}", intent(function, one), keyword(one)))
 }
