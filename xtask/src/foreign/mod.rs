@@ -5,6 +5,7 @@
 
 mod abi_neutral;
 mod cache;
+mod files;
 pub mod lammps;
 mod mpi4py;
 mod mpich_suite;

@@ -17,7 +17,7 @@ const SPAWNING: &str = "test_(spawn|dynproc|util_pool)\\.py$";
 const MAY_BE_MISSING: [&str; 6] =
     ["cupy", "numba", "mpi-world-size<2", "mpi-world-size>1", "comm.size==1", "mpi-comm_revoke"];
 /// The version whose source has the tests.
-const MPI4PY: &str = "mpi4py==4.1.2";
+pub const MPI4PY: &str = "mpi4py==4.1.2";
 /// What its tests use besides.
 const PACKAGES: [&str; 4] = ["numpy", "cffi", "dill", "pyyaml"];
 

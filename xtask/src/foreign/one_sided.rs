@@ -42,12 +42,12 @@ pub fn open_coarrays(cache: &Cache) -> Result<()> {
 }
 
 /// Where Debian puts the libraries of this kind of machine.
-fn machine_folder(package: &Path) -> PathBuf {
+pub fn machine_folder(package: &Path) -> PathBuf {
     package.join("usr/lib").join(format!("{}-linux-gnu", env::consts::ARCH))
 }
 
 /// Our library, and what is in these folders.
-fn library_path(cache: &Cache, folders: &[&Path]) -> Result<String> {
+pub fn library_path(cache: &Cache, folders: &[&Path]) -> Result<String> {
     let own = cache.prefix().join("lib");
     let all = [&[own.as_path()], folders].concat();
     Ok(env::join_paths(all)?.to_string_lossy().into_owned())

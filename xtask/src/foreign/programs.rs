@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::Case;
 use super::abi_neutral::abi_neutral;
 use super::cache::{Cache, output, output_with};
+use super::files::h5py;
 use super::lammps;
 use super::mpi4py::{mpi4py, python};
 use super::mpich_suite::{CHAPTERS, mpich_suite};
@@ -42,6 +43,9 @@ pub fn all() -> Vec<Case> {
     for ranks in [1, 2, 4] {
         cases.push(Case::new(format!("NWChem, {ranks} ranks"), move |cache| nwchem(cache, ranks)));
         cases.push(Case::new(format!("Global Arrays, {ranks} ranks"), move |cache| global_arrays(cache, ranks)));
+    }
+    for ranks in [1, 2, 4] {
+        cases.push(Case::new(format!("h5py, {ranks} ranks"), move |cache| h5py(cache, ranks)));
     }
     cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {
