@@ -47,23 +47,22 @@ macro_rules! on {
     };
 }
 
-/// Methods that are the engine's own, and change nothing that is noted.
+/// Methods that are the engine's own, and change nothing that is noted. One that is observed has no copy of them, so
+/// that the compiler sees a single place that calls the engine, and inlines what it would inline without observers.
 macro_rules! forward {
     ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
         impl JobEngine {
             $(
                 #[inline(always)]
                 pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
-                    on!(self, engine => engine.$name($($argument),*), observed => observed.$name($($argument),*))
-                }
-            )*
-        }
-
-        impl Observed {
-            $(
-                #[cold]
-                fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
-                    self.engine.$name($($argument),*)
+                    let mut engine = self;
+                    loop {
+                        match engine {
+                            JobEngine::Node(engine) => return engine.$name($($argument),*),
+                            JobEngine::Cluster(engine) => return engine.$name($($argument),*),
+                            JobEngine::Observed(observed) => engine = &mut observed.engine,
+                        }
+                    }
                 }
             )*
         }
