@@ -182,23 +182,7 @@ impl<'a> Spawner<'a> {
         if let Some(notes) = self.notes {
             command.env(RECORDS_FD, said(notes.as_fd())?);
         }
-        let child_setup = ChildSetup {
-            launcher: self.launcher,
-            group: group.number(),
-            guard: guard.as_raw_fd(),
-            inherited: [self.job.as_fd(), lifeline, guard.as_fd(), pmi.as_fd()]
-                .into_iter()
-                .chain(self.faults.as_ref().map(AsFd::as_fd))
-                .chain(self.notes.map(|notes| notes.as_fd()))
-                .map(|descriptor| descriptor.as_raw_fd())
-                .collect(),
-            cpus: self.plan.placement.cpus[places]
-                .iter()
-                .map(Option::as_deref)
-                .collect::<Option<Vec<_>>>()
-                .map(|all| cpu_set(&all.concat())),
-            file_limit: self.file_limit,
-        };
+        let child_setup = self.child_setup(places, &group, guard.as_fd(), pmi.as_fd());
         // SAFETY: between fork and exec, `apply` only makes system calls on values it owns: no allocation, no lock.
         unsafe { command.pre_exec(move || child_setup.apply()) };
         let mut child = command.spawn().map_err(failed)?;
@@ -208,6 +192,31 @@ impl<'a> Spawner<'a> {
             stderr: child.stderr.take().map(OwnedFd::from),
         };
         JobProcess::adopt(child, group).map(|process| (process, pipes)).map_err(failed)
+    }
+
+    /// What the process of these places does before its program.
+    fn child_setup(
+        &self,
+        places: std::ops::Range<usize>,
+        group: &Group,
+        guard: BorrowedFd<'_>,
+        pmi: BorrowedFd<'_>,
+    ) -> ChildSetup {
+        let inherited = [self.job.as_fd(), self.lifeline.read.as_fd(), guard, pmi].into_iter();
+        let inherited =
+            inherited.chain(self.faults.as_ref().map(AsFd::as_fd)).chain(self.notes.map(|notes| notes.as_fd()));
+        ChildSetup {
+            launcher: self.launcher,
+            group: group.number(),
+            guard: guard.as_raw_fd(),
+            inherited: inherited.map(|descriptor| descriptor.as_raw_fd()).collect(),
+            cpus: self.plan.placement.cpus[places]
+                .iter()
+                .map(Option::as_deref)
+                .collect::<Option<Vec<_>>>()
+                .map(|all| cpu_set(&all.concat())),
+            file_limit: self.file_limit,
+        }
     }
 }
 

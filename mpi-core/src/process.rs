@@ -1,6 +1,7 @@
 //! One rank, or one lane of it: its engine, and what all its communicators share. Every wait of a rank goes through
 //! here.
 
+mod awaited_words;
 pub(crate) mod company;
 mod noted_wait;
 mod outlasting;
@@ -16,8 +17,7 @@ use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{
-    ActivityRecord, Backoff, DETAIL_WORDS, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
-    monotonic_nanoseconds,
+    ActivityRecord, Backoff, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
 };
 
 use crate::Protocol;
@@ -36,7 +36,7 @@ use crate::profile::Recorder;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
 use crate::untyped::Streams;
-use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
+use crate::waiting::{Awaited, PUBLISHED_AFTER};
 use company::Company;
 use noted_wait::NotedWait;
 use services::Services;
@@ -347,43 +347,6 @@ impl Process {
     #[inline]
     pub(crate) fn now_awaits(&self, awaited: Awaited) {
         self.awaited.set(awaited);
-    }
-
-    /// Tells the watchers what the present wait waits for; the first time, also since when.
-    #[cold]
-    fn publish_wait(&self, first: bool) {
-        self.activity.publish(3, self.awaited_words());
-        if first {
-            self.activity.publish(2, [monotonic_nanoseconds()]);
-        }
-    }
-
-    /// Tells the watchers what they have asked for.
-    pub(crate) fn publish_answer(&self, words: &[u64; DETAIL_WORDS]) {
-        self.activity.publish_details(words);
-    }
-
-    /// What the present wait waits for, in the words of [`waiting`].
-    fn awaited_words(&self) -> [u64; 2] {
-        self.words_of(self.awaited.get())
-    }
-
-    /// The same of what a wait could wait for.
-    pub(crate) fn words_of(&self, awaited: Awaited) -> [u64; 2] {
-        match awaited {
-            Awaited::Task(id) => match self.tasks.awaited(id) {
-                Awaited::Task(_) => waiting::UNKNOWN,
-                awaited => self.words_of(awaited),
-            },
-            Awaited::Unknown => waiting::UNKNOWN,
-            Awaited::Operation(id) => self.engine().awaited(id),
-            Awaited::Message(Pattern { source, tag, context }) => {
-                waiting::words(Kind::Probe, Some(source), tag, context, 0)
-            }
-            Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0, 0),
-            Awaited::Epoch(peer) => waiting::words(Kind::Epoch, Some(Some(peer)), None, 0, 0),
-            Awaited::Lock(holder) => waiting::words(Kind::Lock, holder.map(Some), None, 0, 0),
-        }
     }
 
     /// As [`Process::wait_for`], asking the engine.

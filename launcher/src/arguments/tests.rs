@@ -97,7 +97,7 @@ fn hosts_are_understood() {
 #[test]
 fn habits_from_other_launchers_get_a_note() {
     assert_eq!(notes("--oversubscribe -allow-run-as-root -np 2 a").len(), 2);
-    assert_eq!(notes("-rmk user -disable-auto-cleanup -launcher fork -nolocal a").len(), 4);
+    assert_eq!(notes("-rmk user -disable-auto-cleanup -launcher fork -nolocal a").len(), 3);
     assert_eq!(notes("--mca btl self --mca pml ob1 --map-by core a").len(), 1);
     assert_eq!(notes("-rmk user a"), ["note: -rmk has no effect: hosts are those of --hosts or --hostfile"]);
     assert!(notes("-genvall -launcher ssh -bind-to core:1 -print-all-exitcodes a").is_empty());
@@ -205,7 +205,7 @@ const OF_PEERS: [(&str, &str); 3] = [
          outfile=o errfile=e nameserver=a disable-auto-cleanup disable-hostname-propagation localhost=a usize=3 aps mps gdb gdba=1 \
          gdb-args=x gtool=x gtoolfile=x hosts-group=a iface=lo s=all silent-abort nolocal tune=F print-rank-map \
          prepend-timestamp prot cpu-bind=x binding=pin=yes wdir=/ gwdir=/ path=/bin gpath=/bin umask=022 ordered-output \
-         check-mpi trace trace-collectives trace-imbalance tmpdir=/tmp branch-count=2 pmi-connect=lazy-cache pmi-aggregate \
+         check-mpi trace=t.json trace-collectives trace-imbalance tmpdir=/tmp branch-count=2 pmi-connect=lazy-cache pmi-aggregate \
          pmi-noaggregate prefork noconf use-app-topology=x ilp64",
     ),
     (

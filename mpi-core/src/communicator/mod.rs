@@ -164,7 +164,8 @@ impl Communicator {
         engine.register_group(context, partners.peers().clone());
         engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
         drop(engine);
-        process.note_members(context, self.all_peers().into());
+        let members = if self.is_inter() { self.all_peers().into() } else { partners.peers().clone() };
+        process.note_members(context, members);
     }
 
     /// A new one of the same rank.

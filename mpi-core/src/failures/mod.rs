@@ -11,6 +11,7 @@ mod agreeing;
 mod recovery;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,7 +34,7 @@ pub(crate) struct Failures {
     /// First contexts of this rank's communicators.
     revoked: RefCell<FxHashSet<u32>>,
     /// All members of each communicator, by its first context.
-    members: RefCell<FxHashMap<u32, Rc<[u32]>>>,
+    members: RefCell<BTreeMap<u32, Rc<[u32]>>>,
     /// How many of the dead, by first context, the program has said that it knows.
     acknowledged: RefCell<FxHashMap<u32, usize>>,
     /// Whether there is anything that concerns collectives.

@@ -1,4 +1,5 @@
-//! Keys on their way to the owners of their buckets: as messages, or put into the owners' memory by those who have them.
+//! Keys on their way to the owners of their buckets: as messages, or put into the owners' memory by those who have
+//! them.
 
 use crate::{Options, all_to_all};
 use rwmpi::{Buffer, Communicator, Result, Universe, Window};

@@ -1,4 +1,5 @@
-//! The outermost layers of a box across x and y, which lie in pieces: copied to buffers, and from buffers to the ghosts.
+//! The outermost layers of a box across x and y, which lie in pieces: copied to buffers, and from buffers to the
+//! ghosts.
 
 use super::shape::Shape;
 

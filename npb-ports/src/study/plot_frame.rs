@@ -125,7 +125,8 @@ fn path(points: &[(f64, f64)]) -> String {
     points.join(" ")
 }
 
-/// The marker of a mode: a disc for SR, a square for NSR, a triangle for AUTO, a diamond for PUT, so that colour is never all there is.
+/// The marker of a mode: a disc for SR, a square for NSR, a triangle for AUTO, a diamond for PUT, so that colour is
+/// never all there is.
 pub fn marker(mode: Mode, (x, y): (f64, f64), tip: &str) -> Markup {
     let triangle = || path(&[(x, y - 5.5), (x + 5.2, y + 4.0), (x - 5.2, y + 4.0)]);
     let diamond = || path(&[(x, y - 5.5), (x + 5.5, y), (x, y + 5.5), (x - 5.5, y)]);
