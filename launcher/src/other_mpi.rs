@@ -36,7 +36,10 @@ impl OtherMpi {
     }
 
     fn named(name: &[u8]) -> Option<OtherMpi> {
-        let known = LIBRARIES.into_iter().find(|(library, _)| name.starts_with(library.as_bytes()));
+        // A version may follow; anything else does in a program that has the names above in it.
+        let is_version = |rest: &[u8]| rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+        let known =
+            LIBRARIES.into_iter().find(|(library, _)| name.strip_prefix(library.as_bytes()).is_some_and(is_version));
         known.map(|(library, name)| OtherMpi { library, name })
     }
 }
@@ -65,7 +68,9 @@ mod tests {
     fn names_of_libraries_are_recognized() {
         let name = |library: &str| OtherMpi::named(library.as_bytes()).map(|other| other.name);
         assert_eq!(name("libmpi.so.40.40.7"), Some("Open MPI"));
-        for ours in ["libmpi.so.12", "libmpi_abi.so.1", "libmpi.so", "libmpich.so.12", "libm.so.6"] {
+        for ours in
+            ["libmpi.so.12", "libmpi_abi.so.1", "libmpi.so", "libmpich.so.12", "libm.so.6", "libmpi.so.40libmpi.so.20"]
+        {
             assert_eq!(name(ours), None, "{ours}");
         }
         let warning = OtherMpi::named(b"libmpi.so.40").unwrap().warning("./a.out");
