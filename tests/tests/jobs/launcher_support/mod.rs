@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 /// No job here takes that long unless it hangs.
-const WATCHDOG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(180);
 /// What was sent SIGKILL takes a moment to disappear.
 const DISAPPEARING: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(10);
