@@ -104,7 +104,8 @@ fn who(job: &Job, awaited: &[Awaited], waited: u64, inside: u64) -> String {
     let Some(Awaited { rank, time: lost, reason, most }) = awaited.first() else {
         return "Whom they wait for is not known.".to_owned();
     };
-    let words = if *lost * job.ranks.len() as u64 >= 2 * waited || job.ranks.len() == 2 {
+    // Twice its share; of few ranks, half of all.
+    let words = if *lost * job.ranks.len().max(4) as u64 >= 2 * waited {
         "holds the others up"
     } else {
         "is waited for most, but no rank stands out"

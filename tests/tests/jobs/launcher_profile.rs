@@ -56,7 +56,11 @@ fn the_late_sender_is_named_and_every_byte_counted() {
     let said = text(&output);
     let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("mpiexec: profile: ")).collect();
     assert!(lines[0].contains("3 ranks"), "{said}");
-    assert!(lines[1].contains("Rank 0 holds the others up"), "{said}");
+    // Who waits for rank 1, which waits for rank 0, waits for either, as it happens.
+    assert!(
+        lines[1].contains("Rank 0 holds the others up") || lines[1].contains("Rank 0 is waited for most"),
+        "{said}"
+    );
     assert!(lines[2].contains("MPI_"), "{said}");
     assert!(said.contains("rwmpi-profile.html"), "{said}");
 
