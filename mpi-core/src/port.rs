@@ -23,6 +23,7 @@ use crate::{Communicator, Result, Universe};
 /// assert!(others.is_inter());
 /// others.disconnect()?;
 /// universe.unpublish("ocean")?;
+/// drop(port);
 /// universe.finalize()
 /// # }
 /// ```
