@@ -2,8 +2,7 @@
 //!
 //! A job within one node has [`NodeFabric`], any other [`ClusterFabric`]. Both engines are compiled, and each call
 //! tests once which it is: a test in every call of the *fabric* would cost a small message several times as much
-//! (docs/decisions/0007). Behind the same test is the engine of a rank that takes notes of what it does, so that they
-//! cost nothing where nobody wants them (docs/decisions/0077).
+//! (docs/decisions/0007).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use crate::engine::{
     Traffic,
 };
 use crate::event::Observer;
-use crate::profile::{Observed, Recorder};
+use crate::profile::Recorder;
 use crate::tuning::Tuning;
 use crate::{Mark, Protocol};
 
@@ -32,51 +31,26 @@ const TIME_TO_LEAVE: Duration = Duration::from_millis(500);
 pub(crate) enum JobEngine {
     Node(Engine<NodeFabric>),
     Cluster(Engine<ClusterFabric>),
-    /// One of these, and notes are taken.
-    Observed(Box<Observed>),
 }
 
-/// Evaluates the same for whichever it is; one that is observed has a method for it.
+/// Evaluates the same for whichever it is.
 macro_rules! on {
-    ($self:expr, $engine:ident => $body:expr, $observed:ident => $observed_body:expr) => {
+    ($self:expr, $engine:ident => $body:expr) => {
         match $self {
             JobEngine::Node($engine) => $body,
             JobEngine::Cluster($engine) => $body,
-            JobEngine::Observed($observed) => $observed_body,
         }
     };
 }
 
-/// Methods that are the engine's own, and change nothing that is noted. One that is observed has no copy of them, so
-/// that the compiler sees a single place that calls the engine, and inlines what it would inline without observers.
+/// Methods that are the engine's own.
 macro_rules! forward {
     ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
         impl JobEngine {
             $(
                 #[inline(always)]
                 pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
-                    let mut engine = self;
-                    loop {
-                        match engine {
-                            JobEngine::Node(engine) => return engine.$name($($argument),*),
-                            JobEngine::Cluster(engine) => return engine.$name($($argument),*),
-                            JobEngine::Observed(observed) => engine = &mut observed.engine,
-                        }
-                    }
-                }
-            )*
-        }
-    };
-}
-
-/// Methods that [`Observed`] takes notes of.
-macro_rules! forward_noted {
-    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
-        impl JobEngine {
-            $(
-                #[inline(always)]
-                pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
-                    on!(self, engine => engine.$name($($argument),*), observed => observed.$name($($argument),*))
+                    on!(self, engine => engine.$name($($argument),*))
                 }
             )*
         }
@@ -84,8 +58,8 @@ macro_rules! forward_noted {
 }
 
 impl JobEngine {
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning, recorder: Option<Rc<Recorder>>) -> Self {
-        let engine = match fabric {
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning, notes: Option<Rc<Recorder>>) -> Self {
+        let mut engine = match fabric {
             // There nobody reads or writes others' memory, who might die.
             JobFabric::Node(fabric) if fabric.keeps_going() => {
                 let mut engine = Engine::new(fabric, Protocol::Nsr, tuning);
@@ -95,14 +69,12 @@ impl JobEngine {
             JobFabric::Node(fabric) => JobEngine::Node(Engine::new(fabric, protocol, tuning)),
             JobFabric::Cluster(fabric) => JobEngine::Cluster(Engine::new(*fabric, protocol, tuning)),
         };
-        match recorder {
-            Some(recorder) => JobEngine::Observed(Box::new(Observed::new(engine, recorder))),
-            None => engine,
-        }
+        notes.into_iter().for_each(|notes| engine.take_notes(notes));
+        engine
     }
 }
 
-forward_noted! {
+forward! {
     fn start_send(
         &mut self,
         peer: u32,
@@ -140,9 +112,6 @@ forward_noted! {
     fn progress(&mut self) -> Result<bool, Failure>;
     fn collect(&mut self, id: OperationId) -> Option<Outcome>;
     fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Outcome)) -> Option<()>;
-}
-
-forward! {
     fn advertises(&mut self, capacity: usize) -> bool;
     fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
     fn uses_no_memory(&mut self) -> bool;
@@ -160,6 +129,7 @@ forward! {
     fn poisoned(&mut self, failure: Failure) -> Failure;
     fn check_alive(&mut self) -> Result<(), Failure>;
     fn observe(&mut self, observer: Option<Observer>) -> ();
+    fn take_notes(&mut self, notes: Rc<Recorder>) -> ();
     fn awaited(&mut self, id: OperationId) -> [u64; 2];
     fn acts_later(&mut self) -> bool;
     fn unmatched(&mut self) -> Vec<(Envelope, u64)>;
@@ -218,13 +188,13 @@ impl JobEngine {
     /// How often a waiting rank should look before it does anything else.
     #[inline(always)]
     pub(crate) fn patience(&self) -> u32 {
-        on!(self, engine => engine.fabric.patience(), observed => observed.patience())
+        on!(self, engine => engine.patience())
     }
 
     /// The bytes of a part that peers share.
     #[inline]
     pub(crate) fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
-        on!(self, engine => engine.shared_span(part), observed => observed.engine.shared_span(part))
+        on!(self, engine => engine.shared_span(part))
     }
 
     /// Waits a little; the signals that have come.
@@ -232,7 +202,7 @@ impl JobEngine {
         on!(self, engine => {
             engine.fabric.idle(backoff);
             engine.fabric.take_signals()
-        }, observed => observed.engine.idle(backoff))
+        })
     }
 
     /// What wakes this rank from any thread.
@@ -240,18 +210,17 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => Ok(engine.fabric.bell()),
             JobEngine::Cluster(engine) => engine.fabric.bell(),
-            JobEngine::Observed(observed) => observed.engine.bell(),
         }
     }
 
     /// This rank will have a worker, which sleeps there.
     pub(crate) fn employ(&mut self) -> std::io::Result<Arc<Cot>> {
-        on!(self, engine => engine.fabric.employ(), observed => observed.engine.employ())
+        on!(self, engine => engine.fabric.employ())
     }
 
     /// Has whoever has something for this rank ring from now on, unless there is something to do already.
     pub(crate) fn hang_bell(&mut self) -> bool {
-        on!(self, engine => engine.fabric.hang_bell(engine.awaits_answers()), observed => observed.engine.hang_bell())
+        on!(self, engine => engine.fabric.hang_bell(engine.awaits_answers()))
     }
 
     /// Nobody needs to ring.
@@ -259,32 +228,31 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.take_bell_down(),
             JobEngine::Cluster(engine) => engine.fabric.node().take_bell_down(),
-            JobEngine::Observed(observed) => observed.engine.take_bell_down(),
         }
     }
 
     /// The signals that have come.
     pub(crate) fn signals(&mut self) -> SignalSet {
-        on!(self, engine => engine.fabric.take_signals(), observed => observed.engine.signals())
+        on!(self, engine => engine.fabric.take_signals())
     }
 
     /// How many bytes have been sent over the network so far, and how many were taken in.
     pub(crate) fn carried(&self) -> [u64; 2] {
-        on!(self, engine => engine.fabric.carried(), observed => observed.engine.carried())
+        on!(self, engine => engine.fabric.carried())
     }
 
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {
-        on!(self, engine => (engine.fabric.me() as u32, engine.fabric.peers() as u32), observed => observed.engine.me_and_peers())
+        on!(self, engine => (engine.fabric.me() as u32, engine.fabric.peers() as u32))
     }
 
     /// Whether memory can be shared with `peer`.
     pub(crate) fn shares_memory_with(&self, peer: u32) -> bool {
-        on!(self, engine => engine.fabric.shares_memory_with(peer as usize), observed => observed.engine.shares_memory_with(peer))
+        on!(self, engine => engine.fabric.shares_memory_with(peer as usize))
     }
 
     /// Which node `peer` is on: the same number at every rank.
     pub(crate) fn node_of(&self, peer: u32) -> usize {
-        on!(self, engine => engine.fabric.node_of(peer as usize), observed => observed.engine.node_of(peer))
+        on!(self, engine => engine.fabric.node_of(peer as usize))
     }
 
     /// Whether `peer` still takes part, as far as it is known; a peer elsewhere that has not been heard of is asked.
@@ -295,7 +263,6 @@ impl JobEngine {
                 engine.fabric.ask(peer as usize);
                 engine.fabric.presence(peer as usize)
             }
-            JobEngine::Observed(observed) => observed.engine.presence(peer),
         }
     }
 
@@ -304,7 +271,6 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.job().is_gone(peer as usize),
             JobEngine::Cluster(_) => false,
-            JobEngine::Observed(observed) => observed.engine.is_gone(peer),
         }
     }
 
@@ -313,7 +279,6 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.has_anybody_gone(),
             JobEngine::Cluster(engine) => engine.fabric.has_anybody_gone(),
-            JobEngine::Observed(observed) => observed.engine.has_anybody_gone(),
         }
     }
 
@@ -327,7 +292,6 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.news(),
             JobEngine::Cluster(_) => 0,
-            JobEngine::Observed(observed) => observed.engine.news(),
         }
     }
 
@@ -336,7 +300,6 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.notices(),
             JobEngine::Cluster(_) => (Vec::new(), true),
-            JobEngine::Observed(observed) => observed.engine.notices(),
         }
     }
 
@@ -345,18 +308,17 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.leave_notice(notice),
             JobEngine::Cluster(_) => false,
-            JobEngine::Observed(observed) => observed.engine.leave_notice(notice),
         }
     }
 
     /// The sources of the receives in flight in such contexts.
     pub(crate) fn sources(&self, contexts: fn(u32) -> bool) -> Vec<u32> {
-        on!(self, engine => engine.sources(contexts), observed => observed.engine.sources(contexts))
+        on!(self, engine => engine.sources(contexts))
     }
 
     /// Says that this rank is about to finalize with the others: everything else that it sends has been sent.
     pub(crate) fn begin_to_leave(&mut self) {
-        on!(self, engine => engine.fabric.depart(Presence::Leaving), observed => observed.engine.begin_to_leave());
+        on!(self, engine => engine.fabric.depart(Presence::Leaving));
     }
 
     /// Counts memory of this rank that a window is made of, for reports.
@@ -364,16 +326,13 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.count_window(is_mapped_by_all),
             JobEngine::Cluster(engine) => engine.fabric.node().count_window(is_mapped_by_all),
-            JobEngine::Observed(observed) => observed.engine.count_window(is_mapped_by_all),
         }
     }
 
     /// The same of a window for which this rank serves others elsewhere.
     pub(crate) fn count_served_window(&self) {
-        match self {
-            JobEngine::Node(_) => {}
-            JobEngine::Cluster(engine) => engine.fabric.node().count_served_window(),
-            JobEngine::Observed(observed) => observed.engine.count_served_window(),
+        if let JobEngine::Cluster(engine) = self {
+            engine.fabric.node().count_served_window();
         }
     }
 
@@ -381,7 +340,6 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.heap(),
             JobEngine::Cluster(engine) => engine.fabric.node().heap(),
-            JobEngine::Observed(observed) => observed.engine.heap(),
         }
     }
 
@@ -396,7 +354,6 @@ impl JobEngine {
                 engine.forget_groups();
                 engine.fabric.finish();
             }
-            JobEngine::Observed(observed) => observed.engine.finish(),
         }
     }
 
@@ -405,11 +362,10 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.depart(Presence::Left),
             JobEngine::Cluster(engine) => engine.fabric.leave(TIME_TO_LEAVE),
-            JobEngine::Observed(observed) => observed.engine.leave(),
         }
     }
 
     pub(crate) fn abort(&mut self, code: i32, reason: &str) {
-        on!(self, engine => engine.fabric.abort(code, reason), observed => observed.engine.abort(code, reason));
+        on!(self, engine => engine.fabric.abort(code, reason));
     }
 }

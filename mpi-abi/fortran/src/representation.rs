@@ -55,52 +55,59 @@ pub fn conversion(procedure: Function, called: Function) -> Function {
     if absent.iter().any(|one| one.addr() == procedure.addr()) { std::ptr::null() } else { called }
 }
 
-/// What C calls to turn bytes of the file into elements.
+/// Calls a procedure that converts, in either direction, with what C passes.
 ///
 /// # Safety
-/// `state` is from [`representation_state`]; the rest is as C's prototype says.
-pub unsafe extern "C-unwind" fn read_representation<A: Abi, Count>(
+/// `convert` is the address of such a procedure with counts of this type; the rest is as C's prototype says.
+unsafe fn convert<A: Abi, Count>(
+    convert: Function,
     memory: *mut c_void,
     datatype: A::Handle,
     mut count: Count,
     bytes: *mut c_void,
     mut position: i64,
-    state: *mut c_void,
+    extra: *mut i64,
 ) -> c_int {
     let (mut code, mut number) = (A::SUCCESS, 0);
-    // SAFETY: the address is that of a procedure that the program passed as one that converts.
+    // SAFETY: passed on.
     unsafe {
         give_handle::<A>(&raw mut number, datatype);
-        let state = state.cast::<State>();
-        let convert: Convert<Count> = std::mem::transmute((*state).read);
-        let extra = &raw mut (*state).extra;
+        let convert: Convert<Count> = std::mem::transmute(convert);
         convert(memory, &raw mut number, &raw mut count, bytes, &raw mut position, extra, &raw mut code);
     }
     code
 }
 
-/// What C calls to turn elements into bytes for the file.
-///
-/// # Safety
-/// As [`read_representation`].
-pub unsafe extern "C-unwind" fn write_representation<A: Abi, Count>(
-    memory: *mut c_void,
-    datatype: A::Handle,
-    mut count: Count,
-    bytes: *mut c_void,
-    mut position: i64,
-    state: *mut c_void,
-) -> c_int {
-    let (mut code, mut number) = (A::SUCCESS, 0);
-    // SAFETY: as above.
-    unsafe {
-        give_handle::<A>(&raw mut number, datatype);
-        let state = state.cast::<State>();
-        let convert: Convert<Count> = std::mem::transmute((*state).write);
-        let extra = &raw mut (*state).extra;
-        convert(memory, &raw mut number, &raw mut count, bytes, &raw mut position, extra, &raw mut code);
-    }
-    code
+/// Defines what C calls to convert by one of the program's procedures.
+macro_rules! conversions {
+    ($($(#[$docs:meta])* $name:ident by $procedure:ident;)*) => { $(
+        $(#[$docs])*
+        ///
+        /// # Safety
+        /// `state` is from [`representation_state`]; the rest is as C's prototype says.
+        pub unsafe extern "C-unwind" fn $name<A: Abi, Count>(
+            memory: *mut c_void,
+            datatype: A::Handle,
+            count: Count,
+            bytes: *mut c_void,
+            position: i64,
+            state: *mut c_void,
+        ) -> c_int {
+            // SAFETY: the address is that of a procedure that the program passed as one that converts.
+            unsafe {
+                let state = state.cast::<State>();
+                let extra = &raw mut (*state).extra;
+                convert::<A, Count>((*state).$procedure, memory, datatype, count, bytes, position, extra)
+            }
+        }
+    )* };
+}
+
+conversions! {
+    /// What C calls to turn bytes of the file into elements.
+    read_representation by read;
+    /// What C calls to turn elements into bytes for the file.
+    write_representation by write;
 }
 
 /// What C calls to ask how many bytes a predefined datatype has in the file.
@@ -113,7 +120,7 @@ pub unsafe extern "C-unwind" fn measure_representation<A: Abi>(
     state: *mut c_void,
 ) -> c_int {
     let (mut code, mut number) = (A::SUCCESS, 0);
-    // SAFETY: as above, of a procedure that measures.
+    // SAFETY: the address is that of a procedure that the program passed as one that measures.
     unsafe {
         give_handle::<A>(&raw mut number, datatype);
         let state = state.cast::<State>();

@@ -58,14 +58,20 @@ pub(crate) trait Described {
 /// Of values, what is said about their type: what goes wrong on one rank all learn. `None`: bytes.
 pub(crate) type Typed = Option<Mark>;
 
+/// A team to which data are passed like this, and which notes what goes wrong with them.
+#[inline(always)]
+fn passing<'a>(team: Team<'a>, typed: Typed, trouble: &'a Trouble) -> Team<'a> {
+    match typed {
+        Some(mark) => Team { mark, trouble: Some(trouble), poisons: true, ..team },
+        None => team,
+    }
+}
+
 /// Does something with a team to which data are passed like this.
 #[inline(always)]
-pub(super) fn passing(team: Team<'_>, typed: Typed, work: impl FnOnce(&Team<'_>) -> Outcome) -> Outcome {
+pub(super) fn while_passing(team: Team<'_>, typed: Typed, work: impl FnOnce(&Team<'_>) -> Outcome) -> Outcome {
     let trouble = Trouble::default();
-    match typed {
-        Some(mark) => work(&Team { mark, trouble: Some(&trouble), poisons: true, ..team })?,
-        None => work(&team)?,
-    }
+    work(&passing(team, typed, &trouble))?;
     trouble.outcome()
 }
 
@@ -103,11 +109,11 @@ impl Communicator {
     #[inline(always)]
     pub(crate) fn complete_on_slots<D: Described>(&self, slots: &Slots, typed: Typed, described: D) -> Result<()> {
         self.begin(D::CALL, described.bytes());
-        let done = passing(self.team(self.next_collective(), true), typed, |team| {
-            slots.complete(team, &described)?;
-            described.finish()
-        });
-        done.map_err(self.failed(D::CALL))
+        // Without a closure, which would be a function of its own.
+        let trouble = Trouble::default();
+        let team = passing(self.team(self.next_collective(), true), typed, &trouble);
+        let done = slots.complete(&team, &described);
+        done.and_then(|()| described.finish()).and_then(|()| trouble.outcome()).map_err(self.failed(D::CALL))
     }
 
     /// Does a collective that does not go by slots, as far as is known, and waits.

@@ -11,7 +11,6 @@ use super::operation::{ReceiveOperation, Received};
 use super::pieces::Room;
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outcome, Unexpected, wire};
 use crate::Mark;
-use crate::event::EventKind;
 use crate::select::message;
 
 impl<F: Fabric> Engine<F> {
@@ -33,6 +32,7 @@ impl<F: Fabric> Engine<F> {
             return outcome.map(Received::Now);
         }
         if self.receiver.has_unexpected()
+            && !self.is_disturbed
             && let Some(outcome) = self.receive_stored(&pattern, buffer)?
         {
             return outcome.map(Received::Now);
@@ -50,7 +50,6 @@ impl<F: Fabric> Engine<F> {
     /// for an answer.
     #[inline(never)]
     fn receive_stored(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<Option<Outcome>, Failure> {
-        self.check_alive()?;
         let Some((message, _)) = self.receiver.find(pattern) else { return Ok(None) };
         let key = self.key_of(message)?;
         let Unexpected { len, body: Body::Stored { data, answer: None }, .. } = &self.unexpected[key] else {
@@ -64,7 +63,6 @@ impl<F: Fabric> Engine<F> {
         ReadSpan::from(&data[..taken]).copy_to(buffer);
         self.receiver.take(message);
         let Unexpected { source, tag, mark, len, body } = self.take_unexpected(key);
-        self.tell(EventKind::LateReceiver, source, pattern.context, tag, len);
         if let Body::Stored { data, .. } = body {
             data.clear(&mut self.spare);
         }

@@ -44,6 +44,7 @@ use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
 use crate::event::Observer;
+use crate::profile::Recorder;
 use crate::select::message::small_end;
 use crate::tuning::Tuning;
 use crate::waiting::{self, Kind};
@@ -176,7 +177,9 @@ pub(crate) struct Engine<F: Fabric> {
     deaths: Deaths,
     /// Who is told about events.
     observer: Option<Observer>,
-    /// Whether it has failed or is observed: then short cuts are closed.
+    /// Who takes notes.
+    notes: Option<Rc<Recorder>>,
+    /// Whether it has failed, is observed, or takes notes: then short cuts are closed.
     is_disturbed: bool,
 }
 
@@ -231,6 +234,7 @@ impl<F: Fabric> Engine<F> {
             poison: None,
             deaths: Deaths::default(),
             observer: None,
+            notes: None,
             is_disturbed: false,
             fabric,
         }
@@ -361,6 +365,9 @@ impl<F: Fabric> Engine<F> {
     #[inline]
     fn finish(&mut self, id: OperationId, mut outcome: Outcome) {
         self.completions = self.completions.wrapping_add(1);
+        if self.is_disturbed {
+            self.note_received(id, &outcome);
+        }
         if Mark::CHECKED
             && let Ok(completion) = &mut outcome
         {

@@ -13,13 +13,7 @@ use crate::communicator::is_agreement;
 #[derive(Debug)]
 pub(crate) struct MatchedMessage {
     key: usize,
-}
-
-impl MatchedMessage {
-    /// A number that no other message has at this time.
-    pub(crate) fn number(&self) -> usize {
-        self.key
-    }
+    context: u32,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -33,7 +27,7 @@ impl<F: Fabric> Engine<F> {
         let (message, completion) = self.peek(pattern)?;
         let key = self.key_of(message).ok()?;
         self.receiver.take(message);
-        Some((MatchedMessage { key }, completion))
+        Some((MatchedMessage { key, context: pattern.context }, completion))
     }
 
     /// Takes the message that a receive with that pattern would get now, with its data, if these are here.
@@ -71,13 +65,16 @@ impl<F: Fabric> Engine<F> {
         message: MatchedMessage,
         buffer: impl Into<Sink>,
     ) -> Result<OperationId, Failure> {
-        let pattern = Pattern { context: 0, source: None, tag: None };
+        let MatchedMessage { key, context } = message;
+        let pattern = Pattern { context, source: None, tag: None };
         let buffer = buffer.into();
         let receive =
             ReceiveOperation { pattern, buffer, slot: None, matched: true, withdrawing: false, mark: Mark::NONE };
-        let id = self.add_operation(Operation::Receive(receive));
-        let begun = self.check_alive().and_then(|()| self.meet(id, message.key));
-        begun.map(|()| id).map_err(|failure| self.give_up(id, failure))
+        self.noted(context, |engine| {
+            let id = engine.add_operation(Operation::Receive(receive));
+            let begun = engine.check_alive().and_then(|()| engine.meet(id, key));
+            begun.map(|()| id).map_err(|failure| engine.give_up(id, failure))
+        })
     }
 
     fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {

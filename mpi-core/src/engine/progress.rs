@@ -18,11 +18,11 @@ const PEERS: usize = 16;
 impl<F: Fabric> Engine<F> {
     /// Deals with what has arrived and goes on with what was blocked; true if anything happened.
     pub(crate) fn progress(&mut self) -> Result<bool, Failure> {
-        self.check_alive()?;
-        self.make_progress().map_err(|failure| self.poisoned(failure))
+        let moved = if self.is_observed()? { self.noted_progress() } else { self.make_progress() };
+        moved.map_err(|failure| self.poisoned(failure))
     }
 
-    fn make_progress(&mut self) -> Result<bool, Failure> {
+    pub(super) fn make_progress(&mut self) -> Result<bool, Failure> {
         let mut any = false;
         if self.backlog > 0 {
             any |= self.flush()?;

@@ -41,8 +41,34 @@ impl<F: Fabric> Engine<F> {
         buffer: impl FnOnce() -> Sink,
     ) -> Result<OperationId, Failure> {
         if self.is_observed()? {
-            self.look_before_posting()?;
+            return self.post_observed(pattern, span, buffer());
         }
+        self.post(pattern, span, buffer)
+    }
+
+    /// The same where somebody wants to know. What has come before it is dealt with first, so that it is known which of
+    /// the two was late.
+    #[cold]
+    #[inline(never)]
+    fn post_observed(
+        &mut self,
+        pattern: Pattern,
+        span: Option<WriteSpan<'static>>,
+        buffer: Sink,
+    ) -> Result<OperationId, Failure> {
+        self.noted(pattern.context, |engine| {
+            engine.progress()?;
+            engine.post(pattern, span, || buffer)
+        })
+    }
+
+    #[inline(always)]
+    fn post(
+        &mut self,
+        pattern: Pattern,
+        span: Option<WriteSpan<'static>>,
+        buffer: impl FnOnce() -> Sink,
+    ) -> Result<OperationId, Failure> {
         let worth = match span {
             Some(span) if self.advertises(span.len()) => {
                 self.prepare_to_post(pattern, span).map_err(|failure| self.poisoned(failure))?

@@ -112,9 +112,17 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
         mark: Mark,
     ) -> Result<Option<OperationId>, Failure> {
-        self.check_alive()?;
         let stage = Stage::Queued { fifo: Fifo::Open };
         let operation = SendOperation { peer, context, tag, data, mode, mark, stage, exposed: false, owned: None };
+        self.noted(context, |engine| {
+            engine.note_sent(peer, context, tag, operation.data.len() as u64);
+            engine.start_operation(operation)
+        })
+    }
+
+    fn start_operation(&mut self, operation: SendOperation) -> Result<Option<OperationId>, Failure> {
+        self.check_alive()?;
+        let peer = operation.peer;
         if peer == self.me() {
             return self.send_to_self(operation);
         }

@@ -23,7 +23,7 @@ use super::layout::{LONG, NOTHING, RankSlots};
 use super::{OnceSlots, Slots};
 use crate::Communicator;
 use crate::apart::apart;
-use crate::collective::described::{Described, Typed, passing};
+use crate::collective::described::{Described, Typed, while_passing};
 use crate::collective::direct_access::ExposedAddress;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
@@ -392,7 +392,7 @@ impl Communicator {
         }
         self.next_nonblocking_collective();
         let post = |team: &Team<'_>| Epoch::new(team, slots, number).post_now(described.given(team));
-        let posted = passing(team, typed, post);
+        let posted = while_passing(team, typed, post);
         let epoch = Epoch::new(&team, slots, number);
         if posted.is_err() || epoch.have_come(|rank| described.reads_from(team.rank, rank), LOOKS).is_ready() {
             let _ends = Ends(epoch);
@@ -419,7 +419,7 @@ fn read(
     typed: Typed,
     described: impl Described,
 ) -> Result<(), Failure> {
-    passing(team, typed, |team| {
+    while_passing(team, typed, |team| {
         described.read(&Epoch::new(team, slots, number))?;
         described.finish()
     })
