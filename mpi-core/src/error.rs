@@ -223,137 +223,28 @@ impl Error {
     }
 }
 
-const FINALIZES: &str = "has finalized: it will do nothing more that this could wait for. Has it left out a call, or come to its end too early?";
-const HAS_LEFT: &str = "has left the job without finalizing: its universe was dropped. Call finalize on every rank, after the last communication";
-
 /// Class and words of a failure; `rank` is what a peer is called.
 #[cold]
 pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (ErrorClass, String) {
-    match *failure {
-        Failure::Truncated { source, tag, bytes, capacity } => (
-            ErrorClass::Truncate,
-            format!(
-                "the message from rank {} with tag {tag} is {bytes} bytes long, but the receive buffer holds only \
-                 {capacity}: the rest is lost. Receive into a larger buffer, or probe for the length first",
-                rank(source)
-            ),
-        ),
+    (class_of(failure), failure.words(rank))
+}
+
+fn class_of(failure: &Failure) -> ErrorClass {
+    match failure {
+        Failure::Truncated { .. } | Failure::WrongLength { .. } | Failure::OtherLength { .. } => ErrorClass::Truncate,
         Failure::Fault(_)
         | Failure::Remote { .. }
         | Failure::Push(PushError::PeerLost { .. })
         | Failure::Departed { .. }
-        | Failure::Aborted => (ErrorClass::ProcessFailed, what_became_of_peer(failure, rank)),
-        Failure::Push(error) => (
-            ErrorClass::NoMemory,
-            format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
-        ),
-        Failure::UnexpectedLimit { source, from_source, messages, bytes, limit } => (
-            ErrorClass::NoMemory,
-            format!(
-                "{messages} messages that this rank has not received yet hold {bytes} bytes, more than the limit of {limit}; most, \
-                 {from_source}, are from rank {}. Post receives earlier, or send synchronously",
-                rank(source)
-            ),
-        ),
-        Failure::WrongLength { source, bytes, expected } => {
-            (ErrorClass::Truncate, other_length(rank(source), &format!("{bytes} bytes"), expected))
-        }
-        Failure::OtherLength { source, expected } => {
-            (ErrorClass::Truncate, other_length(rank(source), "more or fewer bytes", expected))
-        }
-        Failure::Nothing { source } => (
-            ErrorClass::Other,
-            format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
-        ),
-        Failure::Panicked => {
-            (ErrorClass::Operation, "the operation's function panicked, or an exception has left it".to_string())
-        }
-        Failure::OtherType { source, sent, of } => (
-            ErrorClass::Datatype,
-            format!(
-                "rank {} has sent {} where this rank expects {of}. Both sides must name the same type (this is checked where \
-                 both are built with debug assertions)",
-                rank(source),
-                sent.name()
-            ),
-        ),
-        Failure::NotWhole { source, bytes, of } => (
-            ErrorClass::Datatype,
-            format!(
-                "the message from rank {} is {bytes} bytes long, which is no whole number of {of}. Do both sides name the \
-                 same type?",
-                rank(source)
-            ),
-        ),
-        Failure::NoValue { place, of } => (ErrorClass::Datatype, no_value(place, of)),
-        Failure::NoContext => (
-            ErrorClass::NoMemory,
-            "no communicator contexts are left: this job has made too many communicators".to_string(),
-        ),
-        Failure::Died { .. } | Failure::Unacknowledged { .. } | Failure::Revoked => what_is_survived(failure, rank),
-        Failure::Overwritten => (
-            ErrorClass::Internal,
-            "what the library remembers of messages has been overwritten. Has the program freed or reused the buffer of a receive that \
-             had not completed?"
-                .to_string(),
-        ),
-    }
-}
-
-/// The same of a failure that the job survives.
-#[cold]
-fn what_is_survived(failure: &Failure, rank: impl Fn(u32) -> usize) -> (ErrorClass, String) {
-    match *failure {
-        Failure::Died { peer } => (ErrorClass::ProcessDied, format!("{} has died", who(rank(peer)))),
-        Failure::Unacknowledged { peer } => (
-            ErrorClass::ProcessDiedPending,
-            format!(
-                "{} has died, which might have sent what this waits for; it goes on once the program has acknowledged that",
-                who(rank(peer))
-            ),
-        ),
-        _ => (ErrorClass::Revoked, "the communicator has been revoked".to_string()),
-    }
-}
-
-/// That rank; or one of the group of an intercommunicator that calls do not name.
-#[cold]
-fn who(rank: usize) -> String {
-    if rank == usize::MAX { "a rank of the same group".to_owned() } else { format!("rank {rank}") }
-}
-
-/// Why a peer, or the job, can do nothing more for this rank.
-#[cold]
-fn what_became_of_peer(failure: &Failure, rank: impl Fn(u32) -> usize) -> String {
-    match *failure {
-        Failure::Fault(fault) => format!("rank {}: {}", rank(fault.peer as u32), fault.what),
-        Failure::Remote { peer, error } => format!("copying from or to rank {}: {error}", rank(peer)),
-        Failure::Push(PushError::PeerLost { peer }) => {
-            format!("rank {} is gone: it has ended, or the connection to it is broken", rank(peer as u32))
-        }
-        Failure::Departed { peer, finalizes } => {
-            format!("this waits for rank {}, which {}", rank(peer), if finalizes { FINALIZES } else { HAS_LEFT })
-        }
-        _ => "the job has been aborted".to_owned(),
-    }
-}
-
-#[cold]
-fn other_length(rank: usize, length: &str, expected: u64) -> String {
-    format!(
-        "rank {rank} takes part with {length} where this rank expects {expected}. All ranks must name the same type and as many \
-         elements"
-    )
-}
-
-#[cold]
-fn no_value(place: Option<usize>, of: &str) -> String {
-    match place {
-        Some(place) => format!(
-            "what arrived as element {place} of the buffer is no {of}; it and those behind it are as they were. Do both sides \
-             name the same type?"
-        ),
-        None => format!("what another rank contributed is no {of}. Do all ranks name the same type?"),
+        | Failure::Aborted => ErrorClass::ProcessFailed,
+        Failure::Push(_) | Failure::UnexpectedLimit { .. } | Failure::NoContext => ErrorClass::NoMemory,
+        Failure::Nothing { .. } => ErrorClass::Other,
+        Failure::Panicked => ErrorClass::Operation,
+        Failure::OtherType { .. } | Failure::NotWhole { .. } | Failure::NoValue { .. } => ErrorClass::Datatype,
+        Failure::Died { .. } => ErrorClass::ProcessDied,
+        Failure::Unacknowledged { .. } => ErrorClass::ProcessDiedPending,
+        Failure::Revoked => ErrorClass::Revoked,
+        Failure::Overwritten => ErrorClass::Internal,
     }
 }
 

@@ -30,18 +30,17 @@ mod communicator;
 pub mod datatype;
 mod departure;
 mod driver;
-mod engine;
 mod error;
-#[doc(hidden)]
-pub mod event;
+#[cfg(test)]
+mod extremes;
 mod failures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
 mod info;
-mod job_engine;
 mod lanes;
-mod mark;
+#[cfg(test)]
+mod marks;
 pub mod message;
 mod nonblocking_values;
 pub mod one_sided;
@@ -62,26 +61,24 @@ mod rank;
 pub mod reduction;
 mod request;
 mod scope;
-mod select;
 mod several;
 mod shared_buffer;
 mod spawn;
 mod spawn_hints;
 mod staged;
 mod status;
-mod task;
 mod threads;
 mod topology;
-#[doc(hidden)]
-pub mod tuning;
 mod universe;
 #[doc(hidden)]
 pub mod untyped;
 mod values;
-mod waiting;
 #[doc(hidden)]
 pub mod window;
 mod worker;
+
+use rwmpi_engine as engine;
+use rwmpi_engine::{select, task, waiting};
 
 #[doc(hidden)]
 pub use activity::describe_activity;
@@ -95,8 +92,7 @@ pub use error::{Error, ErrorClass, Result};
 pub use failures::Agreed;
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
-#[doc(hidden)]
-pub use mark::{Mark, Signature};
+
 pub use message::{Message, Serialized};
 pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
@@ -109,6 +105,8 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+#[doc(hidden)]
+pub use rwmpi_engine::{Mark, Signature, event, tuning};
 // What front ends of other languages share a rank by.
 #[doc(hidden)]
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};

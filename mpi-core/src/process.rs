@@ -27,10 +27,9 @@ use crate::apart::apart;
 use crate::collective::Retired;
 use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
 use crate::driver::Wakers;
-use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
+use crate::engine::{Completion, Failure, JobEngine, Notes, OperationId, Outcome, Received, Room, SendMode};
 use crate::failures::Failures;
 use crate::group::Numbers;
-use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
 use crate::profile::Recorder;
 use crate::task::{TaskId, Tasks};
@@ -132,12 +131,13 @@ impl Process {
         (lanes, lane): (Rc<Lanes>, usize),
         recorder: Option<Rc<Recorder>>,
     ) -> Self {
+        let notes = recorder.clone().map(|recorder| recorder as Rc<dyn Notes>);
         let may_sleep_soon = Cell::new(matches!(fabric, JobFabric::Cluster(_)));
         let failures = Failures::new(matches!(&fabric, JobFabric::Node(fabric) if fabric.keeps_going()));
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
-            engine: RefCell::new(JobEngine::new(fabric, protocol, tuning, recorder.clone())),
+            engine: RefCell::new(JobEngine::new(fabric, protocol.rule(), tuning, notes)),
             recorder,
             protocol,
             tuning: *tuning,

@@ -14,7 +14,7 @@ use rwmpi_transport::{JobFabric, NodeFabric, SharedPlace};
 use crate::Result;
 use crate::error::{Error, ErrorClass};
 use crate::tuning::Tuning;
-use crate::universe::{Protocol, ThreadLevel, Universe, init, refused};
+use crate::universe::{Protocol, ThreadLevel, Universe, init, refused, tuning_of_job};
 
 /// Bytes of stack of a rank: as many as the main thread of a process usually has.
 const STACK: usize = 8 << 20;
@@ -49,7 +49,7 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
         universe.finalize()?;
         return Ok(vec![result]);
     };
-    let (protocol, tuning, ranks) = (Protocol::of_job()?, Tuning::of_job()?, places.peers());
+    let (protocol, tuning, ranks) = (Protocol::of_job()?, tuning_of_job()?, places.peers());
     let (first_panic, first_to_fail) = (OnceLock::new(), OnceLock::new());
     let main = |rank: usize| {
         let membership = places.attach(rank).map_err(refused)?;
@@ -89,7 +89,7 @@ pub fn run_threads<R: Send>(
     protocol: Protocol,
     rank_main: impl Fn(&Universe) -> R + Sync,
 ) -> Result<Vec<R>> {
-    run_tuned_threads(ranks, (protocol, &Tuning::of_job()?), rank_main)
+    run_tuned_threads(ranks, (protocol, &tuning_of_job()?), rank_main)
 }
 
 /// As [`run_threads`], with these values of the table.

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use rwmpi_protocol::Rule;
 use rwmpi_transport::port::Port;
 use rwmpi_transport::spawning::Command;
 use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
@@ -51,6 +52,15 @@ impl Protocol {
             Protocol::Sr => "sr",
             Protocol::Nsr => "nsr",
             Protocol::Auto => "auto",
+        }
+    }
+
+    /// What an engine makes of it.
+    pub(crate) fn rule(self) -> Rule {
+        match self {
+            Protocol::Sr => Rule::Sr,
+            Protocol::Nsr => Rule::Nsr,
+            Protocol::Auto => Rule::Auto { claims: true },
         }
     }
 
@@ -523,7 +533,7 @@ pub fn init_with_lanes() -> Result<Universe> {
 }
 
 fn init_member(with_lanes: bool) -> Result<Universe> {
-    let (protocol, tuning) = (Protocol::of_job()?, Tuning::of_job()?);
+    let (protocol, tuning) = (Protocol::of_job()?, tuning_of_job()?);
     let membership = Membership::from_environment().map_err(refused)?;
     Universe::of_member(membership, (protocol, &tuning), ThreadLevel::Funneled, with_lanes)
 }
@@ -537,4 +547,9 @@ pub(crate) fn refused(error: JobError) -> Error {
 pub fn wtime() -> f64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_secs_f64()
+}
+
+/// The values of the job that this process belongs to.
+pub(crate) fn tuning_of_job() -> Result<Tuning> {
+    Tuning::of_job().map_err(|what| Error::new(ErrorClass::Other, what))
 }

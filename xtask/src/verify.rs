@@ -18,10 +18,11 @@ pub const LOOM_QUICK: &str = "3";
 pub const LOOM_DEEP: &str = "5";
 
 /// Packages for users, those that others need first.
-const PUBLISHED: [&str; 8] = [
+const PUBLISHED: [&str; 9] = [
     "rwmpi-transport",
     "rwmpi-protocol",
     "rwmpi-derive",
+    "rwmpi-engine",
     "rwmpi-core",
     "rwmpi-heap",
     "rwmpi-launcher",

@@ -35,7 +35,7 @@ use super::direct_access::ExposedAddress;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
-use crate::job_engine::JobEngine;
+use crate::engine::JobEngine;
 use crate::process::Process;
 use crate::select::{Collective, SlotLimits, slots};
 use crate::shared_buffer::Buffer;

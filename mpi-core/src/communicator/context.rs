@@ -12,9 +12,8 @@ use crate::collective::{Team, broadcast};
 use crate::engine::Failure;
 use crate::group::Group;
 use crate::process::Process;
+pub(crate) use rwmpi_engine::context::{BLOCK, is_collective};
 
-/// Contexts of one communicator. The first is for point-to-point messages.
-pub(crate) const BLOCK: u32 = 3;
 /// For collectives, the creation of communicators by all members among them.
 pub(crate) const COLLECTIVE: u32 = 1;
 /// Of an intracommunicator: for the creation of communicators by some of its members; tags are the program's.
@@ -40,11 +39,6 @@ pub(super) const FIRST_GIVEN: u32 = PREDEFINED * BLOCK;
 const NONE_LEFT: u32 = u32::MAX;
 /// The context of a communicator whose members are still agreeing on it.
 pub(super) const UNKNOWN: u32 = u32::MAX;
-
-/// Whether messages in that context are the library's own: collectives, and the creation of communicators.
-pub(crate) fn is_collective(context: u32) -> bool {
-    !context.is_multiple_of(BLOCK)
-}
 
 /// A context that has been agreed on.
 pub(super) fn known(context: u32) -> Option<u32> {

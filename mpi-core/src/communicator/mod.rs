@@ -21,10 +21,12 @@ use crate::activity::Call;
 use crate::attribute::Attributes;
 use crate::collective::{OnceNodes, OnceSlots, Slots};
 use crate::engine::Failure;
+use crate::engine::context::AGREEMENT;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
 use crate::process::Process;
 use crate::select::Collective;
+use crate::select::file::FileWays;
 use crate::{Info, Result, Topology};
 pub(crate) use context::{BLOCK, LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, is_collective, usable};
 pub use create::SplitType;
@@ -74,14 +76,6 @@ struct Shared {
 const COLLECTIVES: u32 = 1 << 30;
 /// Nonblocking collectives have tags from here on.
 const NONBLOCKING: u32 = COLLECTIVES;
-
-/// Agreements have tags from here on.
-pub(crate) const AGREEMENT: u32 = 1 << 31;
-
-/// Whether a message with that tag is of an agreement, which goes on whatever fails. Tags of programs are smaller.
-pub(crate) fn is_agreement(tag: Option<u32>) -> bool {
-    tag.is_some_and(|tag| tag >= AGREEMENT)
-}
 
 /// The tag of the nonblocking collective of that number.
 pub(crate) fn nonblocking_tag(number: u64) -> u32 {
@@ -181,6 +175,12 @@ impl Communicator {
 
     pub(crate) fn process(&self) -> &Rc<Process> {
         &self.shared.process
+    }
+
+    /// How files that its ranks open are read and written.
+    #[doc(hidden)]
+    pub fn file_ways(&self) -> FileWays {
+        FileWays::new(self.process().tuning())
     }
 
     /// The number of its lane.

@@ -9,11 +9,9 @@
 //! case.
 #![allow(unsafe_code)]
 
-use std::cell::RefCell;
 use std::fmt::{Debug, Formatter};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
@@ -289,17 +287,6 @@ impl<T: Message> engine::Room for Arriving<T> {
         let span = self.0.insert(Place::new(len)?).span();
         // SAFETY: whoever receives there keeps `self` where it is until the operation has completed.
         Some(unsafe { WriteSpan::new(span.start(), span.len()) })
-    }
-}
-
-/// One that its request looks at when the operation has completed, and that lives as long as either needs it.
-impl<T: Message> engine::Room for Rc<RefCell<Arriving<T>>> {
-    fn limit(&self) -> usize {
-        self.borrow().limit()
-    }
-
-    fn make(&mut self, len: usize) -> Option<WriteSpan<'static>> {
-        self.borrow_mut().make(len)
     }
 }
 

@@ -13,7 +13,7 @@ use super::layout::{self, Reason};
 use crate::TrafficCounters;
 use crate::activity;
 use crate::communicator::is_collective;
-use crate::engine::Completion;
+use crate::engine::{Completion, Notes};
 use crate::waiting::{self, Kind, Partner};
 
 /// What a call that there is no room for is counted as.
@@ -58,6 +58,8 @@ pub struct Recorder {
     /// The numbers of functions, by where their names are.
     functions: RefCell<FxHashMap<usize, u32>>,
     present: Cell<Outer>,
+    /// What the engine does that no call has announced.
+    part: Cell<Option<Begun>>,
     waited: Cell<u64>,
     /// Who has sent the message that was received last.
     heard: Cell<Option<u32>>,
@@ -80,6 +82,7 @@ impl Recorder {
             has_front_end,
             functions: RefCell::default(),
             present: Cell::new(None),
+            part: Cell::new(None),
             waited: Cell::new(0),
             heard: Cell::new(None),
         }
@@ -106,11 +109,11 @@ impl Recorder {
 
     /// It ends.
     pub fn end(&self, begun: Begun) {
-        self.end_part(begun, 1);
+        self.end_counted(begun, 1);
     }
 
-    /// A part of one ends, which counts as so many calls.
-    pub(crate) fn end_part(&self, Begun { call, outer }: Begun, calls: u64) {
+    /// It, or a part of one, ends, which counts as so many calls.
+    fn end_counted(&self, Begun { call, outer }: Begun, calls: u64) {
         let now = self.records.now();
         self.set_present(outer);
         let time = now.saturating_sub(call.since);
@@ -136,21 +139,6 @@ impl Recorder {
             self.records.add(at + layout::BYTES, bytes);
             self.count_collective(call.function, communicator, [calls, time, waiting, bytes]);
         }
-    }
-
-    /// What the rank does now is a part of the call that it has told, if no call is known to be under way. `work` says
-    /// as how many calls it counts, if it was worth a note at all.
-    pub(crate) fn part<R>(&self, work: impl FnOnce() -> (R, Option<u64>)) -> R {
-        if self.has_front_end || self.present.get().is_some() {
-            return work().0;
-        }
-        let begun = self.begin_told(self.told_name(), None);
-        let (result, calls) = work();
-        match calls {
-            Some(calls) => self.end_part(begun, calls),
-            None => self.set_present(None),
-        }
-        result
     }
 
     /// The call begins that the rank has told, if no call is known to be under way.
@@ -220,37 +208,6 @@ impl Recorder {
         self.present.set(call);
         self.records.set(layout::PRESENT_SINCE, call.map_or(0, |call| call.since));
         self.records.set(layout::PRESENT, call.map_or(0, |call| u64::from(call.function.wrapping_add(1))));
-    }
-
-    /// A message leaves.
-    pub(crate) fn sent(&self, peer: u32, context: u32, tag: u32, bytes: u64) {
-        let is_own = is_collective(context);
-        if let Some(at) = self.place_of_peer(peer) {
-            let (messages, lengths) = match is_own {
-                true => (layout::PEER_OWN_MESSAGES, layout::PEER_OWN_BYTES),
-                false => (layout::PEER_MESSAGES, layout::PEER_BYTES),
-            };
-            self.records.add(at + messages, 1);
-            self.records.add(at + lengths, bytes);
-        }
-        if is_own {
-            return;
-        }
-        let size = layout::SIZES_AT + layout::bits(bytes) as usize * layout::SIZE;
-        self.records.add(size, 1);
-        self.records.add(size + 1, bytes);
-        self.message(layout::SENT, peer, (context, tag), bytes);
-    }
-
-    /// A message has been received, in that context.
-    pub(crate) fn received(&self, context: u32, completion: &Completion) {
-        if completion.is_of_nobody() {
-            return;
-        }
-        self.heard.set(Some(completion.source));
-        if !is_collective(context) {
-            self.message(layout::RECEIVED, completion.source, (context, completion.tag), completion.bytes);
-        }
     }
 
     fn message(&self, kind: u64, peer: u32, (context, tag): (u32, u32), bytes: u64) {
@@ -332,6 +289,51 @@ impl Recorder {
     /// Ranks of other jobs have none.
     fn place_of_peer(&self, peer: u32) -> Option<usize> {
         ((peer as usize) < self.peers).then_some(layout::PEERS_AT + peer as usize * layout::PEER)
+    }
+}
+
+impl Notes for Recorder {
+    fn begin_part(&self) -> bool {
+        let begun = self.begin_driven();
+        let has_begun = begun.is_some();
+        self.part.set(begun);
+        has_begun
+    }
+
+    fn end_part(&self, calls: Option<u64>) {
+        match (self.part.take(), calls) {
+            (Some(begun), Some(calls)) => self.end_counted(begun, calls),
+            _ => self.set_present(None),
+        }
+    }
+
+    fn sent(&self, peer: u32, context: u32, tag: u32, bytes: u64) {
+        let is_own = is_collective(context);
+        if let Some(at) = self.place_of_peer(peer) {
+            let (messages, lengths) = match is_own {
+                true => (layout::PEER_OWN_MESSAGES, layout::PEER_OWN_BYTES),
+                false => (layout::PEER_MESSAGES, layout::PEER_BYTES),
+            };
+            self.records.add(at + messages, 1);
+            self.records.add(at + lengths, bytes);
+        }
+        if is_own {
+            return;
+        }
+        let size = layout::SIZES_AT + layout::bits(bytes) as usize * layout::SIZE;
+        self.records.add(size, 1);
+        self.records.add(size + 1, bytes);
+        self.message(layout::SENT, peer, (context, tag), bytes);
+    }
+
+    fn received(&self, context: u32, completion: &Completion) {
+        if completion.is_of_nobody() {
+            return;
+        }
+        self.heard.set(Some(completion.source));
+        if !is_collective(context) {
+            self.message(layout::RECEIVED, completion.source, (context, completion.tag), completion.bytes);
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use rwmpi_protocol::window::Gate;
 use rwmpi_transport::{RemoteAddress, SharedPart, SharedWord};
 
-use crate::job_engine::JobEngine;
+use crate::engine::JobEngine;
 
 const WORD: usize = size_of::<u64>();
 const LINE: usize = 64;

@@ -11,8 +11,8 @@ use rwmpi_transport::{SharedWord, full_fence};
 
 use super::Window;
 use crate::activity::{Call, Target};
+use crate::engine::JobEngine;
 use crate::error::ErrorClass;
-use crate::job_engine::JobEngine;
 use crate::waiting::Awaited;
 use crate::{Group, Result};
 

@@ -10,7 +10,7 @@ use rwmpi_protocol::window::{Gate, Hold, LockKind, Ticket};
 use super::Window;
 use super::control::Control;
 use crate::activity::{Call, Target};
-use crate::job_engine::JobEngine;
+use crate::engine::JobEngine;
 use crate::waiting::Awaited;
 use crate::{Destination, Result};
 

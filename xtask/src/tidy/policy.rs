@@ -6,7 +6,9 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-protocol", &[]),
     // What it writes into programs names rwmpi; itself it knows nothing.
     ("rwmpi-derive", &[]),
-    ("rwmpi-core", &["rwmpi-protocol", "rwmpi-transport", "rwmpi-derive"]),
+    // Messages between peers; it knows no communicator.
+    ("rwmpi-engine", &["rwmpi-protocol", "rwmpi-transport"]),
+    ("rwmpi-core", &["rwmpi-engine", "rwmpi-protocol", "rwmpi-transport", "rwmpi-derive"]),
     // Files, on what every program may use of MPI.
     ("rwmpi-io", &["rwmpi-core"]),
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
@@ -92,21 +94,14 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     "mpi-core/src/window/",
     "mpi-core/src/collective/inter.rs",
     "mpi-core/src/worker.rs",
-    // What the package of files asks.
-    "mpi-core/src/select/file.rs",
     // What fuzzers call.
     "mpi-core/src/fuzz.rs",
     // What the launcher makes sentences of.
     "mpi-core/src/activity.rs",
     "mpi-core/src/answer.rs",
-    "mpi-core/src/waiting.rs",
-    // What the launcher hands down, and explains.
-    "mpi-core/src/tuning.rs",
-    "mpi-core/src/tuning/",
     // What ranks note, for the launcher and for front ends of other languages.
     "mpi-core/src/profile/",
     // What derives and macros write into programs.
-    "mpi-core/src/mark.rs",
     "mpi-core/src/message/form.rs",
     "mpi-core/src/message/plain.rs",
 ];
@@ -128,6 +123,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "launcher/src/spawn.rs",
     // Where the typed API's borrows become spans.
     "mpi-core/src/buffer.rs",
+    "mpi-core/engine/src/buffer.rs",
     "mpi-core/src/collective/packed.rs",
     "mpi-core/src/collective/team.rs",
     "mpi-core/src/scope.rs",
