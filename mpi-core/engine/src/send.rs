@@ -1,7 +1,7 @@
 //! Sending: which way a message takes, and pushing it there.
 
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
+use rwmpi_transport::{Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{First, Left, Notice, SendOperation, Stage, Writing};
 use super::pieces::{Scattered, Source};
