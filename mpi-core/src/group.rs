@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
-pub(crate) use numbers::Numbers;
+use rwmpi_rank::Numbers;
 
 /// How two groups or two communicators relate (MPI-5.0 sections 7.3.1 and 7.4.1).
 #[doc = example!(2

@@ -18,29 +18,20 @@ macro_rules! example {
     };
 }
 
-mod activity;
-mod answer;
-mod apart;
 mod attribute;
+mod block_on;
 mod buffer;
 mod collective;
 mod command;
 mod communicator;
 #[doc(hidden)]
 pub mod datatype;
-mod departure;
-mod driver;
 mod error;
-#[cfg(test)]
-mod extremes;
 mod failures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
 mod info;
-mod lanes;
-#[cfg(test)]
-mod marks;
 pub mod message;
 mod nonblocking_values;
 pub mod one_sided;
@@ -53,9 +44,6 @@ mod point_to_point;
 mod port;
 mod ports;
 mod probe;
-mod process;
-#[doc(hidden)]
-pub mod profile;
 mod rank;
 #[doc(hidden)]
 pub mod reduction;
@@ -67,6 +55,8 @@ mod spawn;
 mod spawn_hints;
 mod staged;
 mod status;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod topology;
 mod universe;
@@ -79,6 +69,9 @@ mod worker;
 
 use rwmpi_engine as engine;
 use rwmpi_engine::{select, task, waiting};
+#[doc(hidden)]
+pub use rwmpi_rank::profile;
+use rwmpi_rank::{activity, answer, apart, departure, process};
 
 #[doc(hidden)]
 pub use activity::describe_activity;

@@ -5,10 +5,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::engine::{Completion, Failure, OperationId, Sink};
 use crate::error::{Error, ErrorClass};
 use crate::message::Arriving;
+use crate::rank::{receive_target, send_target};
 use crate::request::InFlight;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Message, Request, Result, Source, Status, TagSelector};
@@ -43,7 +44,7 @@ impl Communicator {
         let Some(peer) = self.checked_destination(call, destination, tag)? else {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
-        let (context, target, bytes) = (self.context(), Target::send(destination, tag), parcel.bytes());
+        let (context, target, bytes) = (self.context(), send_target(destination, tag), parcel.bytes());
         let mut engine = self.process().enter(call, target, context, bytes.len());
         engine.mark(T::mark());
         let started = engine.start_buffered_send(peer, context, tag as u32, bytes.into());
@@ -82,7 +83,7 @@ impl Communicator {
         let pattern = self.checked_pattern(call, source, tag, self.context())?;
         let pattern = pattern.ok_or_else(|| self.no_value::<T>())?;
         let room = Rc::new(RefCell::new(Arriving::NOTHING));
-        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        let mut engine = self.process().enter(call, receive_target(source, tag), pattern.context, 0);
         let started = engine.start_receive(pattern, Sink::in_room(Box::new(room.clone())));
         drop(engine);
         let operation = Some(started.map_err(self.failed(call))?);

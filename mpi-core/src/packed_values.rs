@@ -16,6 +16,7 @@ use crate::activity::{Call, Target};
 use crate::buffer::{read_span, scattered, staged, write_span};
 use crate::engine::{Failure, OperationId, Scattered, SendMode, Sink};
 use crate::plain::{pack_all, unpack};
+use crate::rank::send_target;
 use crate::select::message::goes_in_pieces;
 use crate::staged::{Staged, checked};
 use crate::tuning::Tuning;
@@ -103,7 +104,7 @@ impl Communicator {
         mode: SendMode,
         mark: Mark,
     ) -> Result<Option<OperationId>> {
-        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), data.len());
+        let mut engine = self.process().enter(call, send_target(destination, tag), self.context(), data.len());
         engine.mark(mark);
         let started = engine.start_scattered_send(peer, self.context(), tag as u32, data, mode);
         drop(engine);

@@ -6,12 +6,13 @@
 
 use std::ops::DerefMut;
 
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::buffer::{read_span, write_span};
 use crate::communicator::Communicator;
 use crate::engine::{Failure, OperationId, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::plain::{direct, direct_mut, packed, unpack};
+use crate::rank::{receive_target, send_target};
 use crate::staged::checked;
 use crate::{Buffer, Datatype, Destination, Mark, Result, Source, Status, TagSelector};
 
@@ -179,7 +180,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentSend<T, B> {
         if call == Call::BufferedSend {
             return communicator.buffered_send(&self.exchange.buffer()?[..], self.destination, self.tag);
         }
-        let target = Target::send(self.destination, self.tag);
+        let target = send_target(self.destination, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
         engine.mark(Mark::of(T::SIGNATURE));
         let started = engine.start_send(peer, communicator.context(), self.tag as u32, span, self.mode);
@@ -216,7 +217,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentReceive<T, B> {
         // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the receive has
         // completed.
         let span = unsafe { write_span(self.exchange.incoming()?) };
-        let target = Target::receive(self.source, self.tag);
+        let target = receive_target(self.source, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
         let started = engine.start_span_receive(pattern, span);
         drop(engine);

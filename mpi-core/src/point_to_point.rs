@@ -9,13 +9,14 @@ use std::mem::MaybeUninit;
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::buffer::{read_span, staged, write_span};
 use crate::engine::{Completion, Failure, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::message::{Arriving, Place};
 use crate::packed_values::go_in_pieces;
 use crate::plain::{direct, direct_mut};
+use crate::rank::{receive_target, send_target};
 use crate::staged::{Incoming, Outgoing, Staged, checked};
 use crate::values::said_of_value;
 use crate::{
@@ -103,7 +104,7 @@ impl Communicator {
     ) -> Result<()> {
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
         let context = self.context();
-        let mut engine = self.process().enter(call, Target::send(destination, tag), context, span.len());
+        let mut engine = self.process().enter(call, send_target(destination, tag), context, span.len());
         engine.mark(mark);
         self.process().send(engine, (peer, context, tag as u32), span, mode).map_err(self.failed(call))
     }
@@ -173,7 +174,7 @@ impl Communicator {
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
         let outgoing = Outgoing::new(data);
         let bytes = outgoing.bytes();
-        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), bytes.len());
+        let mut engine = self.process().enter(call, send_target(destination, tag), self.context(), bytes.len());
         engine.mark(Mark::of(T::SIGNATURE));
         let id = engine.start_buffered_send(peer, self.context(), tag as u32, bytes.into());
         drop(engine);
@@ -222,7 +223,7 @@ impl Communicator {
     ) -> Result<Option<Completion>> {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let engine = self.process().enter(call, receive_target(source, tag), pattern.context, span.len());
         match self.process().receive(engine, pattern, span) {
             Ok(completion) => Ok(Some(completion)),
             Err(failure) => Err(self.failed(call)(failure)),
@@ -290,7 +291,7 @@ impl Communicator {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         let mut room = Arriving::NOTHING;
-        let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        let engine = self.process().enter(call, receive_target(source, tag), pattern.context, 0);
         let received = self.process().receive_next(engine, pattern, &mut room).map_err(self.failed(call))?;
         received.zip(room.take()).map(|(completion, place)| self.landed(completion, place)).transpose()
     }
@@ -341,7 +342,7 @@ impl Communicator {
         let outgoing = Outgoing::new(data);
         // SAFETY: the scope completes the send before the borrow of the slice, which lasts as long as the scope, ends.
         let span = unsafe { read_span(outgoing.bytes()) };
-        let mut engine = self.process().enter(call, Target::send(destination, tag), context, span.len());
+        let mut engine = self.process().enter(call, send_target(destination, tag), context, span.len());
         engine.mark(Mark::of(T::SIGNATURE));
         let started = engine.start_send(peer, context, tag as u32, span, mode);
         drop(engine);
@@ -457,13 +458,13 @@ impl Communicator {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
         if go_in_pieces::<T>(self.process().tuning(), buffer.len()) {
-            return self.irecv_in_pieces(scope, buffer, pattern, Target::receive(source, tag));
+            return self.irecv_in_pieces(scope, buffer, pattern, receive_target(source, tag));
         }
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the
         // scope, ends.
         let span = unsafe { write_span(incoming.bytes()) };
-        let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
+        let mut engine = self.process().enter(call, receive_target(source, tag), context, span.len());
         let started = engine.start_span_receive(pattern, span);
         drop(engine);
         let id = started.map_err(self.failed(call))?;

@@ -12,7 +12,6 @@ use rwmpi_transport::{Backoff, Joint, PublishedName, look_up};
 
 use crate::activity::{Call, Target};
 use crate::error::{Error, ErrorClass};
-use crate::process::Process;
 use crate::spawn::{Place, Told, told_by};
 use crate::{Communicator, Result, Universe};
 
@@ -152,7 +151,7 @@ impl Universe {
                 let port = ports.iter_mut().find(|port| port.name() == name);
                 port.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, NOT_OPENED))?.caller()
             };
-            let Some(mut caller) = over.process().look_until(over, None, next)?.map_err(failed)? else { continue };
+            let Some(mut caller) = look_until(over, None, next)?.map_err(failed)? else { continue };
             let members = caller.members.saturating_add(over.size());
             let joint = Joint::create(members).map_err(|error| refused(over, error))?;
             let description = joint.description().map_err(|error| refused(over, error))?;
@@ -160,7 +159,7 @@ impl Universe {
                 continue;
             }
             let comes = || Ok(caller.will_come()?.then_some(()));
-            if let Ok(Some(())) = over.process().look_until(over, None, comes)? {
+            if let Ok(Some(())) = look_until(over, None, comes)? {
                 return Ok(Meeting { joint, description, line: Line::Caller(caller) });
             }
         }
@@ -242,42 +241,39 @@ impl Universe {
 /// At the root of those who connect: where whoever accepts wants to meet.
 fn call(over: &Communicator, name: &str, limit: Option<Duration>) -> Result<Meeting> {
     let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-    let process = over.process();
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => refused(over, error),
         _ => refused(over, format!("whoever had opened the port has closed it: {error}")),
     };
     let late = || refused(over, "nobody has accepted in time (info key timeout)");
-    let ringing = process.look_until(over, until, || Ringing::new(name, over.size()))?.map_err(failed)?;
+    let ringing = look_until(over, until, || Ringing::new(name, over.size()))?.map_err(failed)?;
     let mut ringing = ringing.ok_or_else(late)?;
-    let description = process.look_until(over, until, || ringing.answer())?.map_err(failed)?.ok_or_else(late)?;
+    let description = look_until(over, until, || ringing.answer())?.map_err(failed)?.ok_or_else(late)?;
     let joint = Joint::open(&description).map_err(|error| refused(over, error))?;
     Ok(Meeting { joint, description, line: Line::Called(ringing) })
 }
 
-impl Process {
-    /// Looks until there is something, which comes from elsewhere than the engine, or until that time; meanwhile makes
-    /// progress.
-    fn look_until<R>(
-        &self,
-        over: &Communicator,
-        until: Option<Instant>,
-        mut look: impl FnMut() -> io::Result<Option<R>>,
-    ) -> Result<io::Result<Option<R>>> {
-        let mut backoff = Backoff::default();
-        loop {
-            match look() {
-                Ok(None) => {}
-                found => return Ok(found),
-            }
-            if until.is_some_and(|until| until <= Instant::now()) {
-                return Ok(Ok(None));
-            }
-            if self.progress_all().map_err(over.failed(Call::Meet))? {
-                backoff.reset();
-            }
-            self.stand_by_awake(&mut backoff).map_err(over.failed(Call::Meet))?;
+/// Looks until there is something, which comes from elsewhere than the engine, or until that time; meanwhile makes
+/// progress.
+fn look_until<R>(
+    over: &Communicator,
+    until: Option<Instant>,
+    mut look: impl FnMut() -> io::Result<Option<R>>,
+) -> Result<io::Result<Option<R>>> {
+    let process = over.process();
+    let mut backoff = Backoff::default();
+    loop {
+        match look() {
+            Ok(None) => {}
+            found => return Ok(found),
         }
+        if until.is_some_and(|until| until <= Instant::now()) {
+            return Ok(Ok(None));
+        }
+        if process.progress_all().map_err(over.failed(Call::Meet))? {
+            backoff.reset();
+        }
+        process.stand_by_awake(&mut backoff).map_err(over.failed(Call::Meet))?;
     }
 }
 

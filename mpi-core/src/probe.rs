@@ -1,7 +1,8 @@
 //! Probes on the typed API: what has arrived, before it is received (MPI-5.0 section 3.8).
 
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::engine;
+use crate::rank::receive_target;
 use crate::waiting::Awaited;
 use crate::{Communicator, Result, Source, Status, TagSelector};
 
@@ -47,7 +48,7 @@ impl Communicator {
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Status> {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found =
             self.process().wait_for_awaited(Awaited::Message(pattern), || self.process().engine().probe(&pattern));
         found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
@@ -66,7 +67,7 @@ impl Communicator {
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else {
             return Ok(Some(Status::EMPTY));
         };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found = self
             .process()
             .look_for(Awaited::Message(pattern), |engine| engine.probe(&pattern))
@@ -86,7 +87,7 @@ impl Communicator {
     pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found = self
             .process()
             .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));
@@ -102,7 +103,7 @@ impl Communicator {
     pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found = self
             .process()
             .look_for(Awaited::Message(pattern), |engine| engine.matched_probe(&pattern))

@@ -1,5 +1,7 @@
 //! Whom to send to, whom to receive from, and which tag: the arguments of point-to-point calls.
 
+use crate::activity::Target;
+
 /// Largest tag (MPI_TAG_UB, MPI-5.0 section 3.2.3).
 #[doc(alias = "MPI_TAG_UB")]
 pub const TAG_MAX: i32 = i32::MAX;
@@ -127,4 +129,29 @@ impl From<i32> for TagSelector {
     fn from(tag: i32) -> Self {
         TagSelector::Tag(tag)
     }
+}
+
+/// What is told of a message to that rank.
+#[inline]
+pub(crate) fn send_target(destination: Destination, tag: i32) -> Target {
+    let rank = match destination {
+        Destination::Rank(rank) => Some(rank),
+        Destination::Null => None,
+    };
+    Target::send(rank, tag)
+}
+
+/// What is told of a message from there.
+#[inline]
+pub(crate) fn receive_target(source: Source, tag: TagSelector) -> Target {
+    let source = match source {
+        Source::Rank(rank) => Some(Some(rank)),
+        Source::Any => Some(None),
+        Source::Null => None,
+    };
+    let tag = match tag {
+        TagSelector::Tag(tag) => Some(tag),
+        TagSelector::Any => None,
+    };
+    Target::receive(source, tag)
 }

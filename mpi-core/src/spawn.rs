@@ -8,7 +8,6 @@ use rwmpi_transport::{Joint, Parents};
 
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
-use crate::group::Numbers;
 use crate::{Command, Communicator, Result, Universe};
 
 /// How many ranks of a command were asked for, and how many are started.
@@ -93,7 +92,7 @@ impl Universe {
     /// The intercommunicator with those who have had this job started. Collective over the world.
     pub(crate) fn meet_parents(&self, parents: &Parents) -> Result<Communicator> {
         let fabric = parents.joint.attach(parents.number + self.world().rank()).map_err(crate::universe::refused)?;
-        let numbers = Numbers::new(parents.joint.members(), parents.number, self.world().group());
+        let numbers = self.world().group().numbers_in_file(parents.joint.members(), parents.number);
         let parents = Communicator::across(self.world().process().join(fabric, numbers), parents.number);
         parents.set_name("MPI_COMM_PARENT");
         Ok(parents)
@@ -125,7 +124,7 @@ impl Communicator {
             expected()
         };
         let fabric = joint.attach_while(number, &expected).map_err(|error| failed(error.to_string()))?;
-        let numbers = Numbers::new(joint.members(), number - self.rank(), self.group());
+        let numbers = self.group().numbers_in_file(joint.members(), number - self.rank());
         Ok(Communicator::across(self.process().join(fabric, numbers), first))
     }
 }

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use rwmpi_protocol::Rule;
+use rwmpi_rank::Lanes;
 use rwmpi_transport::port::Port;
 use rwmpi_transport::spawning::Command;
 use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
@@ -19,9 +20,9 @@ use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
 use crate::event::Observer;
 use crate::group::Group;
-use crate::lanes::Lanes;
 use crate::process::Process;
 use crate::profile::Recorder;
+use crate::profile::recorded::WAYS;
 use crate::tuning::Tuning;
 use crate::{Buffer, Pod, Result};
 
@@ -178,7 +179,7 @@ impl Universe {
         thread_level: ThreadLevel,
         recorder: Option<Rc<Recorder>>,
     ) -> Universe {
-        let process = Rc::new(Process::new(fabric, protocol, tuning, (Rc::default(), 0), recorder));
+        let process = Rc::new(Process::new(fabric, protocol.rule(), tuning, (Rc::default(), 0), recorder));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
@@ -218,7 +219,7 @@ impl Universe {
     /// Gives the rank further lanes, as all others do. No communicator has been made yet.
     pub(crate) fn add_lanes(&mut self, fabrics: Vec<NodeFabric>) {
         let alone = |process| Communicator::new(process, self.this_rank.group().detached(), THIS_RANK);
-        let lanes = Lanes::add(self.world.process(), fabrics, self.protocol);
+        let lanes = Lanes::add(self.world.process(), fabrics, self.protocol.rule());
         self.other_lanes = lanes.into_iter().map(alone).collect();
     }
 
@@ -430,7 +431,7 @@ impl Universe {
         }
         self.flush(process)?;
         if let Some(recorder) = process.recorder() {
-            recorder.finish(&self.traffic());
+            recorder.finish(ways(&self.traffic()));
         }
         process.engine().finish();
         Ok(())
@@ -552,4 +553,23 @@ pub fn wtime() -> f64 {
 /// The values of the job that this process belongs to.
 pub(crate) fn tuning_of_job() -> Result<Tuning> {
     Tuning::of_job().map_err(|what| Error::new(ErrorClass::Other, what))
+}
+
+/// For a profile, in the order of its [`WAYS`].
+fn ways(traffic: &TrafficCounters) -> [u64; WAYS.len()] {
+    [
+        traffic.messages,
+        traffic.bytes,
+        traffic.remote_write_messages,
+        traffic.remote_write_bytes,
+        traffic.large_messages,
+        traffic.large_bytes,
+        traffic.large_single_copy_bytes,
+        traffic.requests_posted,
+        traffic.requests_reposted,
+        traffic.requests_used,
+        traffic.requests_stale,
+        traffic.requests_skipped,
+        traffic.requests_dropped,
+    ]
 }

@@ -10,9 +10,7 @@ use std::sync::Arc;
 
 use rwmpi_transport::{Cot, Turns, Visit};
 
-use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
-use crate::process::Process;
 use crate::untyped::Endpoint;
 use crate::{Result, Universe};
 
@@ -96,38 +94,5 @@ impl Endpoint {
     pub fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> ControlFlow<(), bool> {
         let worked = self.process().work_aside(visit, with_tasks);
         worked.map_or(ControlFlow::Break(()), ControlFlow::Continue)
-    }
-}
-
-/// How often a visit tries to leave before it does so without being rung: it comes again after a nap.
-const TRIES: u32 = 4;
-
-impl Process {
-    fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> std::result::Result<bool, Failure> {
-        let mut any = false;
-        for _ in 0..TRIES {
-            self.take_signals()?;
-            while !visit.should_end() && self.progress_aside(with_tasks)? {
-                any = true;
-            }
-            if visit.should_end() {
-                break;
-            }
-            if self.engine().hang_bell() {
-                // What has come before the bell hung.
-                if !self.progress_aside(with_tasks)? {
-                    break;
-                }
-                any = true;
-                self.engine().take_bell_down();
-            }
-        }
-        Ok(any)
-    }
-
-    fn progress_aside(&self, with_tasks: bool) -> std::result::Result<bool, Failure> {
-        let moved = self.engine().progress()?;
-        let moved = self.serve()? || moved;
-        Ok(with_tasks && self.poll_tasks() || moved)
     }
 }

@@ -18,11 +18,12 @@ pub const LOOM_QUICK: &str = "3";
 pub const LOOM_DEEP: &str = "5";
 
 /// Packages for users, those that others need first.
-const PUBLISHED: [&str; 9] = [
+const PUBLISHED: [&str; 10] = [
     "rwmpi-transport",
     "rwmpi-protocol",
     "rwmpi-derive",
     "rwmpi-engine",
+    "rwmpi-rank",
     "rwmpi-core",
     "rwmpi-heap",
     "rwmpi-launcher",

@@ -62,7 +62,7 @@ pub(crate) use reduction::Reduction;
 pub(crate) use scan::{Scan, exscan, scan};
 pub(crate) use scratch::Scratch;
 use slots::Nonblocking;
-pub(crate) use slots::{OnceSlots, Retired, Slots};
+pub(crate) use slots::{OnceSlots, Slots};
 pub(crate) use team::{Team, Trouble};
 
 type Outcome = std::result::Result<(), Failure>;

@@ -80,7 +80,7 @@ struct Aside {
 }
 
 /// Slots that their owner uses no more.
-pub(crate) struct Retired {
+struct Retired {
     _memory: Buffer<u128>,
     _asides: [Cell<Option<Aside>>; ASIDES],
     left: SharedWord,
@@ -303,14 +303,13 @@ impl Slots {
         }
         drop(engine);
         if let Some(mine) = self.of_ranks.iter().find(|theirs| theirs.peer == me) {
-            process.retire(Retired { _memory: self.mine, _asides: self.asides, left: mine.left, others });
+            process.retire(Box::new(Retired { _memory: self.mine, _asides: self.asides, left: mine.left, others }));
         }
     }
 }
 
-impl Retired {
-    /// Whether others may still look at it.
-    pub(crate) fn is_in_use(&self, process: &Process) -> bool {
+impl crate::process::Retired for Retired {
+    fn is_in_use(&self, process: &Process) -> bool {
         process.engine().word(self.left) < self.others
     }
 }

@@ -28,7 +28,7 @@ use crate::process::Process;
 use crate::select::Collective;
 use crate::select::file::FileWays;
 use crate::{Info, Result, Topology};
-pub(crate) use context::{BLOCK, LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, is_collective, usable};
+pub(crate) use context::{LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, usable};
 pub use create::SplitType;
 
 /// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.

@@ -4,24 +4,17 @@
 //! only its own job's ranks have numbers in the job. So groups are compared by the job's numbers, and ranks of other
 //! jobs are the same only where their numbers come from the same file.
 
-use std::rc::Rc;
+use rwmpi_rank::Numbers;
 
 use super::Group;
 
-/// For each number of a file the number in the job, if it is a rank of this job.
-#[derive(Clone, Debug)]
-pub(crate) struct Numbers(Rc<[Option<u32>]>);
-
-impl Numbers {
-    /// Those of a file for so many, in which `members` have the numbers from `first` on.
-    pub(crate) fn new(size: usize, first: usize, members: &Group) -> Numbers {
-        let in_job = |peer: u32| members.numbers.as_ref().map_or(Some(peer), |numbers| numbers.0[peer as usize]);
-        let of = |number: usize| members.peer(number.checked_sub(first)?).and_then(in_job);
-        Numbers((0..size).map(of).collect())
-    }
-}
-
 impl Group {
+    /// The numbers of a file for so many, in which the members have those from `first` on.
+    pub(crate) fn numbers_in_file(&self, size: usize, first: usize) -> Numbers {
+        let in_job = |peer: u32| self.numbers.as_ref().map_or(Some(peer), |numbers| numbers.in_job(peer));
+        Numbers::new((0..size).map(|number| self.peer(number.checked_sub(first)?).and_then(in_job)))
+    }
+
     /// The same members, which are those of that file.
     pub(crate) fn numbered_by(self, numbers: Option<&Numbers>) -> Group {
         Group { numbers: numbers.cloned(), ..self }
@@ -31,7 +24,7 @@ impl Group {
     pub(super) fn has_numbers_of(&self, other: &Group) -> bool {
         match (&self.numbers, &other.numbers) {
             (None, None) => true,
-            (Some(one), Some(other)) => Rc::ptr_eq(&one.0, &other.0),
+            (Some(one), Some(other)) => one.are(other),
             _ => false,
         }
     }
@@ -41,10 +34,10 @@ impl Group {
         if self.has_numbers_of(other) || self.size() == 0 {
             return Some(peer);
         }
-        let in_job = other.numbers.as_ref().map_or(Some(peer), |numbers| numbers.0[peer as usize])?;
+        let in_job = other.numbers.as_ref().map_or(Some(peer), |numbers| numbers.in_job(peer))?;
         match &self.numbers {
             None => Some(in_job),
-            Some(numbers) => numbers.0.iter().position(|&number| number == Some(in_job)).map(|number| number as u32),
+            Some(numbers) => numbers.of(in_job),
         }
     }
 
@@ -82,7 +75,7 @@ mod tests {
     #[test]
     fn ranks_of_one_job_are_known_in_both() {
         // Ranks 5 and 3 of the job have the numbers 1 and 2 of a file for 4.
-        let numbers = Numbers::new(4, 1, &world(&[5, 3]));
+        let numbers = world(&[5, 3]).numbers_in_file(4, 1);
         let in_file = |peers: &[u32]| Group::new(peers.to_vec(), Some(1)).numbered_by(Some(&numbers));
         let (all, both) = (in_file(&[0, 1, 2, 3]), in_file(&[1, 2]));
         assert_eq!(both, world(&[5, 3]));
@@ -101,7 +94,7 @@ mod tests {
 
     #[test]
     fn other_files_ranks_of_other_jobs_are_others() {
-        let [one, other] = [0, 1].map(|first| Numbers::new(3, first, &world(&[5])));
+        let [one, other] = [0, 1].map(|first| world(&[5]).numbers_in_file(3, first));
         let [one, other] = [one, other].map(|numbers| Group::new(vec![0, 1, 2], None).numbered_by(Some(&numbers)));
         assert_eq!(one.translate_ranks(&[0, 1, 2], &other).unwrap(), [Some(1), None, None]);
     }

@@ -8,10 +8,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::{Elements, Endpoint, Request};
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::engine::OperationId;
 use crate::error::{Error, ErrorClass};
 use crate::process::Process;
+use crate::rank::send_target;
 use crate::{Communicator, Destination, Result};
 
 /// Whose sends a buffer is for.
@@ -150,7 +151,7 @@ impl Endpoint {
         let packed = elements.packed()?;
         let needed = packed.len() as u64 + WORD;
         let owner = self.owner_with_room(communicator, needed)?;
-        let target = Target::send(destination, tag);
+        let target = send_target(destination, tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), packed.len());
         let span = packed.as_slice().into();
         let started = engine.start_buffered_send(peer, communicator.context(), tag as u32, span);

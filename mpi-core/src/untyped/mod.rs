@@ -25,7 +25,6 @@ pub use elements::{Elements, Run, Runs};
 pub(crate) use elements::{lasting, window_memory};
 pub use generalized::Generalized;
 pub use outside::Outside;
-pub(crate) use partitioned::Streams;
 pub use partitioned::{Partitioned, PartitionedReceive, PartitionedSend};
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};

@@ -8,6 +8,7 @@ use super::{Elements, Endpoint, Request, Runs, SimpleRequest, Started, Status};
 use crate::activity::{Call, Target};
 use crate::collective::Scratch;
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
+use crate::rank::{receive_target, send_target};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Mark, Result, Source, TagSelector};
 
@@ -57,7 +58,7 @@ impl Communicator {
         }
         let (call, process) = (mode.call(), self.process());
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
-        let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
+        let started = self.start_scattered_send(elements, peer, send_target(destination, tag), tag, mode)?;
         let Some(id) = started.filter(|&id| !process.leaves_from_copy(id)) else { return Ok(()) };
         process.wait(id).map(drop).map_err(self.failed(call))
     }
@@ -85,7 +86,7 @@ impl Communicator {
         let received = match elements.write_span() {
             Some(span) => self.receive_block(span, source, tag)?,
             None => match self.checked_pattern(Call::Receive, source, tag, self.context())? {
-                Some(pattern) => self.receive_and_unpack(elements, Target::receive(source, tag), pattern)?,
+                Some(pattern) => self.receive_and_unpack(elements, receive_target(source, tag), pattern)?,
                 None => Status::NOBODY,
             },
         };
@@ -150,7 +151,7 @@ impl Communicator {
     pub fn probe_status(&self, source: Source, tag: TagSelector) -> Result<Status> {
         let call = Call::Probe;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found =
             self.process().wait_for_awaited(Awaited::Message(pattern), || self.process().engine().probe(&pattern));
         found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
@@ -173,7 +174,7 @@ impl Communicator {
     fn looking(&self, source: Source, tag: TagSelector) -> Result<Option<Pattern>> {
         let call = Call::Probe;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         Ok(Some(pattern))
     }
 
@@ -189,7 +190,7 @@ impl Communicator {
         let call = Call::Probe;
         let pattern = self.checked_pattern(call, source, tag, self.context())?;
         let Some(pattern) = pattern else { return Ok((None, Status::NOBODY)) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found = self
             .process()
             .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));

@@ -11,10 +11,11 @@ use super::{
     AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Partitioned, Persistent, Runs, SimpleRequest, Started,
     StartedReceive, Status, buffered::BufferedSend, elements::read_span_of,
 };
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::engine::{Failure, OperationId, Received};
 use crate::error::{Error, ErrorClass};
 use crate::process::Process;
+use crate::rank::{receive_target, send_target};
 use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
@@ -184,7 +185,7 @@ impl Communicator {
         if !elements.go_in_pieces(self.process().tuning())? {
             return self.start_packed_send(elements.packed()?, destination, tag, mode);
         }
-        let (call, target) = (mode.call(), Target::send(destination, tag));
+        let (call, target) = (mode.call(), send_target(destination, tag));
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
         let started = self.start_scattered_send(elements, peer, target, tag, mode)?;
         let started = started.filter(|&id| !self.process().leaves_from_copy(id));
@@ -232,7 +233,7 @@ impl Communicator {
     ) -> Result<Option<Started>> {
         let call = mode.call();
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
-        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), block.len());
+        let mut engine = self.process().enter(call, send_target(destination, tag), self.context(), block.len());
         let started = engine.start_send(peer, self.context(), tag as u32, block, mode.in_engine());
         drop(engine);
         match started {
@@ -262,7 +263,7 @@ impl Communicator {
         let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else {
             return Ok(StartedReceive::Completed(Status::NOBODY));
         };
-        let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
+        let mut engine = self.process().enter(Call::Receive, receive_target(source, tag), pattern.context, 0);
         match engine.begin_receive(pattern, block) {
             Ok(Received::Now(completion)) => Ok(StartedReceive::Completed(Status::new(self, completion))),
             Ok(Received::Later(id)) => Ok(StartedReceive::InFlight(Started::receive(id))),
@@ -285,7 +286,7 @@ impl Communicator {
             return Ok(StartedReceive::Completed(Status::NOBODY));
         };
         let sink = elements.sink()?;
-        let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
+        let mut engine = self.process().enter(Call::Receive, receive_target(source, tag), pattern.context, 0);
         let started = engine.start_receive(pattern, sink);
         drop(engine);
         let id = started.map_err(self.failed(Call::Receive))?;

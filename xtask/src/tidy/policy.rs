@@ -8,7 +8,9 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-derive", &[]),
     // Messages between peers; it knows no communicator.
     ("rwmpi-engine", &["rwmpi-protocol", "rwmpi-transport"]),
-    ("rwmpi-core", &["rwmpi-engine", "rwmpi-protocol", "rwmpi-transport", "rwmpi-derive"]),
+    // What all communicators of a rank share.
+    ("rwmpi-rank", &["rwmpi-engine", "rwmpi-protocol", "rwmpi-transport"]),
+    ("rwmpi-core", &["rwmpi-rank", "rwmpi-engine", "rwmpi-protocol", "rwmpi-transport", "rwmpi-derive"]),
     // Files, on what every program may use of MPI.
     ("rwmpi-io", &["rwmpi-core"]),
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
@@ -97,10 +99,10 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     // What fuzzers call.
     "mpi-core/src/fuzz.rs",
     // What the launcher makes sentences of.
-    "mpi-core/src/activity.rs",
-    "mpi-core/src/answer.rs",
+    "mpi-core/rank/src/activity.rs",
+    "mpi-core/rank/src/answer.rs",
     // What ranks note, for the launcher and for front ends of other languages.
-    "mpi-core/src/profile/",
+    "mpi-core/rank/src/profile/",
     // What derives and macros write into programs.
     "mpi-core/src/message/form.rs",
     "mpi-core/src/message/plain.rs",

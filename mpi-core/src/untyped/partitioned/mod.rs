@@ -17,7 +17,6 @@ mod send;
 
 use std::rc::Rc;
 
-pub(crate) use opening::Streams;
 pub use receive::PartitionedReceive;
 pub use send::PartitionedSend;
 

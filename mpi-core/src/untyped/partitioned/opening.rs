@@ -6,29 +6,14 @@
 //! rank alone, each with a tag of its own: each request takes as many tags as it has partitions. Messages of one tag
 //! stay in order, so a request that is started again uses the same tags again.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use bytemuck::{Pod, Zeroable};
+use rwmpi_rank::{Stream, TAGS};
 
 use crate::Communicator;
-use crate::communicator::{SOME_MEMBERS, usable};
-use crate::engine::Failure;
-use crate::process::Process;
+use crate::communicator::SOME_MEMBERS;
 
 /// The program's tags don't have this bit.
 const OPENING: u32 = 1 << 31;
-/// The tags of a context that partitions have.
-const TAGS: u32 = 1 << 31;
-
-/// In which context and with which tags partitions go, the first of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Stream {
-    pub(super) context: u32,
-    pub(super) first_tag: u32,
-}
-
 /// What the send's side says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -51,27 +36,6 @@ impl Opening {
         let last_tag = u64::from(opening.stream.first_tag).checked_add(opening.partitions)?;
         opening.partitions.checked_mul(opening.bytes)?;
         (last_tag <= u64::from(TAGS)).then_some(opening)
-    }
-}
-
-/// What is left of the contexts that this rank has given out for its partitioned sends, by the rank that they go to.
-#[derive(Default)]
-pub(crate) struct Streams(RefCell<HashMap<u32, Stream>>);
-
-impl Streams {
-    /// Tags for so many partitions that go to that peer.
-    ///
-    /// # Errors
-    /// There is no context left.
-    pub(super) fn take(&self, process: &Process, peer: u32, partitions: u32) -> Result<Stream, Failure> {
-        let mut streams = self.0.borrow_mut();
-        let rest = streams.get(&peer).copied().filter(|stream| partitions <= TAGS - stream.first_tag);
-        let taken = match rest {
-            Some(stream) => stream,
-            None => Stream { context: usable(process.give_context())?, first_tag: 0 },
-        };
-        streams.insert(peer, Stream { first_tag: taken.first_tag + partitions, ..taken });
-        Ok(taken)
     }
 }
 

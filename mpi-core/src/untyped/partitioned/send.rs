@@ -3,10 +3,13 @@
 use std::cell::{Cell, RefCell};
 
 use super::checked_partition;
-use super::opening::{Opening, Stream};
+use rwmpi_rank::Stream;
+
+use super::opening::Opening;
 use super::parts::Parts;
 use crate::activity::{Call, Target};
 use crate::error::{Error, ErrorClass};
+use crate::rank::send_target;
 use crate::untyped::{Elements, Mode, Status};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result};
@@ -41,7 +44,7 @@ impl PartitionedSend {
             Some(peer) => Some((peer, open(communicator, peer, tag, (partitions, bytes))?)),
             None => None,
         };
-        let (communicator, target) = (communicator.clone(), Target::send(destination, tag));
+        let (communicator, target) = (communicator.clone(), send_target(destination, tag));
         Ok(PartitionedSend {
             communicator,
             first,

@@ -3,13 +3,12 @@
 //! Word 0: operation, partner and tag of the present (or last) call; word 1: context and length. Written with plain
 //! stores at every call; [`describe_activity`] turns them into the user's words for reports about hangs and deaths.
 
-use crate::communicator::context;
-use crate::{Destination, Source, TagSelector};
+use crate::context;
 
 /// The calls that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Call {
+pub enum Call {
     Init = 1,
     Finalize,
     Send,
@@ -82,7 +81,7 @@ const NAMES: [&str; 33] = [
 ];
 
 impl Call {
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         NAMES[self as usize - 1]
     }
 }
@@ -95,40 +94,30 @@ const ANY_TAG: u32 = u32::MAX - 1;
 
 /// Partner and tag of a call as words.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
-    pub(crate) partner: u32,
-    pub(crate) tag: u32,
+pub struct Target {
+    pub partner: u32,
+    pub tag: u32,
 }
 
 impl Target {
-    pub(crate) const NONE: Target = Target { partner: NO_PARTNER, tag: NO_TAG };
+    pub const NONE: Target = Target { partner: NO_PARTNER, tag: NO_TAG };
 
+    /// Of a message to that rank, if any.
     #[inline]
-    pub(crate) fn send(destination: Destination, tag: i32) -> Self {
-        let partner = match destination {
-            Destination::Rank(rank) => rank as u32,
-            Destination::Null => NO_PARTNER,
-        };
-        Target { partner, tag: tag as u32 }
+    pub fn send(destination: Option<usize>, tag: i32) -> Self {
+        Target { partner: destination.map_or(NO_PARTNER, |rank| rank as u32), tag: tag as u32 }
     }
 
+    /// Of a message from that rank, from any (inner `None`), or from nobody, with that tag or any.
     #[inline]
-    pub(crate) fn receive(source: Source, tag: TagSelector) -> Self {
-        let partner = match source {
-            Source::Rank(rank) => rank as u32,
-            Source::Any => ANY_PARTNER,
-            Source::Null => NO_PARTNER,
-        };
-        let tag = match tag {
-            TagSelector::Tag(tag) => tag as u32,
-            TagSelector::Any => ANY_TAG,
-        };
-        Target { partner, tag }
+    pub fn receive(source: Option<Option<usize>>, tag: Option<i32>) -> Self {
+        let partner = source.map_or(NO_PARTNER, |source| source.map_or(ANY_PARTNER, |rank| rank as u32));
+        Target { partner, tag: tag.map_or(ANY_TAG, |tag| tag as u32) }
     }
 }
 
 #[inline]
-pub(crate) fn words(call: Call, target: Target, context: u32, bytes: usize) -> [u64; 2] {
+pub fn words(call: Call, target: Target, context: u32, bytes: usize) -> [u64; 2] {
     let first = u64::from(target.tag) << 32 | u64::from(target.partner & 0xff_ffff) << 8 | call as u64;
     [first, u64::from(context) << 32 | u64::from(u32::try_from(bytes).unwrap_or(u32::MAX))]
 }
@@ -139,22 +128,22 @@ const CALL: u64 = 0x7f;
 const OVER: u64 = 0x80;
 
 /// The name of the call in an activity record, and the number of its communicator.
-pub(crate) fn call_and_communicator(words: &[u64; 8]) -> Option<(&'static str, u32)> {
+pub fn call_and_communicator(words: &[u64; 8]) -> Option<(&'static str, u32)> {
     Some((name_of(&[words[0]])?, (words[1] >> 32) as u32 / context::BLOCK))
 }
 
 /// The name of the call in the first word of a record.
-pub(crate) fn name_of([first]: &[u64; 1]) -> Option<&'static str> {
+pub fn name_of([first]: &[u64; 1]) -> Option<&'static str> {
     NAMES.get(((first & CALL) as usize).checked_sub(1)?).copied()
 }
 
 /// The first word of a record, once its call is over.
-pub(crate) fn over(first: u64) -> u64 {
+pub fn over(first: u64) -> u64 {
     first | OVER
 }
 
 /// If these words tell of a collective that is not over: the number of its communicator, and its length.
-pub(crate) fn collective([first, second]: [u64; 2]) -> Option<(u32, u64)> {
+pub fn collective([first, second]: [u64; 2]) -> Option<(u32, u64)> {
     let is_one = (Call::Barrier as u64..=Call::ReduceScatter as u64).contains(&(first & (CALL | OVER)));
     is_one.then_some(((second >> 32) as u32 / context::BLOCK, u64::from(second as u32)))
 }
@@ -200,10 +189,10 @@ mod tests {
     fn calls_are_described_in_words() {
         let mut record = [0; 8];
         assert_eq!(describe_activity(&record), None);
-        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(3.into(), 7.into()), 0, 800));
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Some(Some(3)), Some(7)), 0, 800));
         let text = describe_activity(&record).unwrap();
         assert_eq!(text, "receive from rank 3, tag 7, 800 bytes, in the world communicator");
-        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Source::Any, TagSelector::Any), 12, 1));
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Some(None), None), 12, 1));
         assert_eq!(describe_activity(&record).unwrap(), "receive from any rank, any tag, 1 bytes, in communicator 4");
         record[..2].copy_from_slice(&words(Call::Barrier, Target::NONE, 1, 0));
         assert_eq!(describe_activity(&record).unwrap(), "barrier, in the world communicator");

@@ -17,7 +17,7 @@ impl Process {
     }
 
     /// Tells the watchers what they have asked for.
-    pub(crate) fn publish_answer(&self, words: &[u64; DETAIL_WORDS]) {
+    pub fn publish_answer(&self, words: &[u64; DETAIL_WORDS]) {
         self.activity.publish_details(words);
     }
 
@@ -27,7 +27,7 @@ impl Process {
     }
 
     /// The same of what a wait could wait for.
-    pub(crate) fn words_of(&self, awaited: Awaited) -> [u64; 2] {
+    pub fn words_of(&self, awaited: Awaited) -> [u64; 2] {
         match awaited {
             Awaited::Task(id) => match self.tasks.awaited(id) {
                 Awaited::Task(_) => waiting::UNKNOWN,

@@ -4,13 +4,12 @@
 use std::rc::Rc;
 
 use rwmpi_protocol::agreement::{Decision, Vote};
+use rwmpi_rank::agreeing::Place;
+use rwmpi_rank::notice;
 
-use super::agreeing::Place;
-use super::notice;
 use crate::activity::{Call, Target};
-use crate::communicator::{LEAVING, context, usable};
+use crate::communicator::{context, usable};
 use crate::engine::Failure;
-use crate::engine::context::AGREEMENT;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 use crate::process::Process;
@@ -100,7 +99,7 @@ impl Communicator {
         let _ = self.process().heed_failures();
         let (process, context) = (self.process(), self.context());
         let number = process.dead_of(context).len().min(most).max(process.acknowledged(context));
-        process.failures.acknowledged.borrow_mut().insert(context, number);
+        process.acknowledge(context, number);
         number
     }
 
@@ -209,24 +208,6 @@ impl Communicator {
         let mut dead = self.process().dead_of(self.context());
         dead.truncate(most);
         Group::new(dead, None)
-    }
-}
-
-impl<'a> Place<'a> {
-    fn new(process: &'a Process, peers: &'a [u32], context: u32, tag: u32) -> Self {
-        let me = process.me_and_peers().0;
-        let me = peers.iter().position(|&peer| peer == me).expect("who agrees is a member");
-        Place { process, peers, me, context, tag }
-    }
-}
-
-impl Process {
-    /// Waits until all ranks of the job that live have come here.
-    pub(crate) fn leave_with_living(&self) -> std::result::Result<(), Failure> {
-        let peers: Vec<u32> = (0..self.me_and_peers().1).collect();
-        let vote = Vote { flags: 0, acknowledged: vec![false; peers.len()], word: 0 };
-        self.block_on(|| async { Place::new(self, &peers, LEAVING, AGREEMENT).agree(vote).await })?;
-        Ok(())
     }
 }
 

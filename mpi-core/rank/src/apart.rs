@@ -11,11 +11,11 @@ use std::pin::Pin;
 use crate::engine::Failure;
 
 /// A step apart.
-pub(crate) type Apart<'s, R = ()> = Pin<Box<dyn Future<Output = Result<R, Failure>> + 's>>;
+pub type Apart<'s, R = ()> = Pin<Box<dyn Future<Output = Result<R, Failure>> + 's>>;
 
 /// Makes a step, which is not to be seen through.
 #[inline(never)]
-pub(crate) fn apart<'s, R, S>(step: impl FnOnce() -> S) -> Apart<'s, R>
+pub fn apart<'s, R, S>(step: impl FnOnce() -> S) -> Apart<'s, R>
 where
     S: Future<Output = Result<R, Failure>> + 's,
 {

@@ -11,10 +11,10 @@ use rwmpi_transport::{Backoff, JobFabric, NodeFabric, Presence};
 
 use super::Process;
 use crate::engine::Failure;
-use crate::group::Numbers;
+use crate::numbers::Numbers;
 
 /// All engines of a rank that has several.
-pub(crate) struct Company {
+pub struct Company {
     /// That of its job, in the first lane.
     first: Weak<Process>,
     /// The others, until the rank parts from those with whom it has them.
@@ -41,12 +41,12 @@ impl Company {
 
 impl Process {
     /// A further engine of the rank that this engine is one of, over that fabric, whose peers have these numbers.
-    pub(crate) fn join(self: &Rc<Self>, fabric: NodeFabric, numbers: Numbers) -> Rc<Process> {
+    pub fn join(self: &Rc<Self>, fabric: NodeFabric, numbers: Numbers) -> Rc<Process> {
         let first = self.first();
         let made = || Rc::new(Company { first: Rc::downgrade(&first), joined: RefCell::default() });
         let company = first.company.get_or_init(made);
         let place = (Rc::default(), 0);
-        let process = Rc::new(Process::new(JobFabric::Node(fabric), self.protocol, self.tuning(), place, None));
+        let process = Rc::new(Process::new(JobFabric::Node(fabric), self.rule, self.tuning(), place, None));
         let _ = process.company.set(company.clone());
         let _ = process.numbers.set(numbers);
         if let Some(turn) = first.turn.get() {
@@ -69,12 +69,12 @@ impl Process {
     }
 
     /// Whose numbers its peers have, if not those of the job.
-    pub(crate) fn numbers(&self) -> Option<&Numbers> {
+    pub fn numbers(&self) -> Option<&Numbers> {
         self.numbers.get()
     }
 
     /// Whether it is an engine beside that of the job.
-    pub(crate) fn is_joined(&self) -> bool {
+    pub fn is_joined(&self) -> bool {
         self.company.get().is_some_and(|company| !std::ptr::eq(company.first.as_ptr(), self))
     }
 
@@ -110,7 +110,7 @@ impl Process {
     /// # Errors
     /// If the job has been aborted.
     #[cold]
-    pub(crate) fn stand_by_awake(&self, backoff: &mut Backoff) -> Result<(), Failure> {
+    pub fn stand_by_awake(&self, backoff: &mut Backoff) -> Result<(), Failure> {
         if !self.let_others_in() {
             backoff.stand_by();
         }
@@ -122,13 +122,13 @@ impl Process {
 
     /// So many operations more, or less, are performed outside of all engines: while there are some, a wait may be for
     /// what no engine tells of.
-    pub(crate) fn awaits_outside(&self, more: i32) {
+    pub fn awaits_outside(&self, more: i32) {
         self.outside.set(self.outside.get() + more);
         self.settle_others();
     }
 
     /// Whether the rank has other engines than this one.
-    pub(crate) fn has_several_engines(&self) -> bool {
+    pub fn has_several_engines(&self) -> bool {
         self.lanes.are_several() || self.company.get().is_some()
     }
 
@@ -138,18 +138,18 @@ impl Process {
     }
 
     /// One communicator more.
-    pub(crate) fn has_communicator(&self) {
+    pub fn has_communicator(&self) {
         self.communicators.set(self.communicators.get() + 1);
     }
 
     /// One communicator less.
-    pub(crate) fn has_communicator_no_more(&self) {
+    pub fn has_communicator_no_more(&self) {
         self.communicators.set(self.communicators.get() - 1);
     }
 
     /// A communicator is about to be given back, whose members have nothing more to say to each other: if it was the
     /// last of those with ranks of another job, this rank parts from them.
-    pub(crate) fn part_if_last(&self) -> Result<(), Failure> {
+    pub fn part_if_last(&self) -> Result<(), Failure> {
         if self.communicators.get() > 1 || !self.is_joined() {
             return Ok(());
         }
@@ -158,12 +158,12 @@ impl Process {
     }
 
     /// Parts from all ranks of other jobs when they do, too.
-    pub(crate) fn leave_joined(&self) -> Result<(), Failure> {
+    pub fn leave_joined(&self) -> Result<(), Failure> {
         self.company.get().map_or(Ok(()), |company| company.leave())
     }
 
     /// Parts from all ranks of other jobs without waiting for them.
-    pub(crate) fn leave_joined_alone(&self) {
+    pub fn leave_joined_alone(&self) {
         let joined = self.company.get().map(|company| company.joined.take());
         joined.into_iter().flatten().for_each(|process| process.engine().leave());
     }
@@ -191,7 +191,7 @@ impl Process {
     }
 
     /// Returns when all that was sent has left.
-    pub(crate) fn flush(&self) -> Result<(), Failure> {
+    pub fn flush(&self) -> Result<(), Failure> {
         self.wait_until(|engine| engine.is_flushed().then_some(()))
     }
 
@@ -202,7 +202,7 @@ impl Process {
     }
 
     /// Whether `peer` still takes part. Of a rank of another job nobody else would say that it has died.
-    pub(crate) fn presence_of(&self, peer: u32) -> Presence {
+    pub fn presence_of(&self, peer: u32) -> Presence {
         let presence = self.engine().presence(peer);
         let has_died = || self.is_joined() && self.engine().is_gone(peer);
         if presence == Presence::Here && has_died() { Presence::Left } else { presence }

@@ -21,7 +21,7 @@ use rwmpi_protocol::Envelope;
 use rwmpi_transport::DETAIL_WORDS;
 
 use crate::activity;
-use crate::communicator::is_collective;
+use crate::context::is_collective;
 use crate::departure::{EachAwaited, Several};
 use crate::process::Process;
 use crate::waiting::{self, Partner};
@@ -48,11 +48,11 @@ const MESSAGES_SHIFT: u32 = 32;
 const MOST_TOLD: u64 = 0xff_ffff;
 
 /// Names the present function of a front end.
-pub(crate) type Namer = fn() -> Option<String>;
+pub type Namer = fn() -> Option<String>;
 
 /// What a rank remembers between answers.
 #[derive(Default)]
-pub(crate) struct Answers {
+pub struct Answers {
     period: Cell<u32>,
     given: Cell<u32>,
     /// Steps that neither made progress of the engine nor completed an operation.
@@ -66,11 +66,11 @@ pub(crate) struct Answers {
 impl Answers {
     /// Something was done for others, or found, that shows nowhere else.
     #[inline]
-    pub(crate) fn moved(&self) {
+    pub fn moved(&self) {
         self.moves.set(self.moves.get().wrapping_add(1));
     }
 
-    pub(crate) fn set_namer(&self, namer: Namer) {
+    pub fn set_namer(&self, namer: Namer) {
         self.namer.set(Some(namer));
     }
 
@@ -91,7 +91,7 @@ impl Process {
     /// Answers that this rank waits for what `each` tells; in which period. Nothing has happened since the wait has
     /// answered in period `quiet_in`, if that is not 0.
     #[cold]
-    pub(crate) fn answer(&self, quiet_in: u32, several: Several, each: &EachAwaited<'_>) -> u32 {
+    pub fn answer(&self, quiet_in: u32, several: Several, each: &EachAwaited<'_>) -> u32 {
         let mut awaited = Vec::new();
         let mut all_known = true;
         each(&mut |one| match self.words_of(one) {

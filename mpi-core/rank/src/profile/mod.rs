@@ -12,5 +12,5 @@ mod layout;
 pub mod recorded;
 mod recorder;
 
-pub(crate) use recorder::Awaiting;
+pub use recorder::Awaiting;
 pub use recorder::{Begun, Call, Outer, Recorder};

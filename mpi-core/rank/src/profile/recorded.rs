@@ -3,7 +3,6 @@
 
 use super::layout;
 pub use super::layout::{Reason, words};
-use crate::TrafficCounters;
 
 /// What is known of the ways of messages, by name.
 pub const WAYS: [&str; 13] = [
@@ -22,24 +21,6 @@ pub const WAYS: [&str; 13] = [
     "requests for send dropped",
 ];
 const _: () = assert!(WAYS.len() <= layout::WAYS_MAX);
-
-pub(super) fn ways(traffic: &TrafficCounters) -> [u64; WAYS.len()] {
-    [
-        traffic.messages,
-        traffic.bytes,
-        traffic.remote_write_messages,
-        traffic.remote_write_bytes,
-        traffic.large_messages,
-        traffic.large_bytes,
-        traffic.large_single_copy_bytes,
-        traffic.requests_posted,
-        traffic.requests_reposted,
-        traffic.requests_used,
-        traffic.requests_stale,
-        traffic.requests_skipped,
-        traffic.requests_dropped,
-    ]
-}
 
 /// What a rank has noted. Times are in what its records count in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

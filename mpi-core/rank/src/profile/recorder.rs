@@ -10,9 +10,9 @@ use rustc_hash::FxHashMap;
 use rwmpi_transport::{ActivityRecord, Records};
 
 use super::layout::{self, Reason};
-use crate::TrafficCounters;
+use super::recorded::WAYS;
 use crate::activity;
-use crate::communicator::is_collective;
+use crate::context::is_collective;
 use crate::engine::{Completion, Notes};
 use crate::waiting::{self, Kind, Partner};
 
@@ -42,7 +42,7 @@ pub struct Begun {
 
 /// Whom a wait was for.
 #[derive(Debug)]
-pub(crate) struct Awaiting {
+pub struct Awaiting {
     since: u64,
     words: [u64; 2],
 }
@@ -67,7 +67,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Begins; `peers`: how many ranks the job has.
-    pub(crate) fn new(records: Records, activity: ActivityRecord, peers: usize, has_front_end: bool) -> Recorder {
+    pub fn new(records: Records, activity: ActivityRecord, peers: usize, has_front_end: bool) -> Recorder {
         let room = records.len().saturating_sub(layout::events_at(peers)) / layout::EVENT;
         records.set(layout::BEGAN, records.now());
         records.set(layout::PEERS, peers as u64);
@@ -89,7 +89,7 @@ impl Recorder {
     }
 
     /// Whether a front end says when calls begin and end; else the engine does, as far as it knows.
-    pub(crate) fn has_front_end(&self) -> bool {
+    pub fn has_front_end(&self) -> bool {
         self.has_front_end
     }
 
@@ -101,7 +101,7 @@ impl Recorder {
     }
 
     /// The same of a call that has told what it is.
-    pub(crate) fn begin_told(&self, name: &'static str, outer: Outer) -> Begun {
+    pub fn begin_told(&self, name: &'static str, outer: Outer) -> Begun {
         let call = Call { function: self.function(name), since: self.records.now(), waited: self.waited.get() };
         self.set_present(Some(call));
         Begun { call, outer }
@@ -143,7 +143,7 @@ impl Recorder {
 
     /// The call begins that the rank has told, if no call is known to be under way.
     #[cold]
-    pub(crate) fn begin_driven(&self) -> Option<Begun> {
+    pub fn begin_driven(&self) -> Option<Begun> {
         let is_part = self.has_front_end || self.present.get().is_some();
         (!is_part).then(|| self.begin_told(self.told_name(), None))
     }
@@ -153,7 +153,7 @@ impl Recorder {
     }
 
     /// The rank looks in vain for what it waits for.
-    pub(crate) fn begin_wait(&self, words: [u64; 2]) -> Awaiting {
+    pub fn begin_wait(&self, words: [u64; 2]) -> Awaiting {
         let since = self.records.now();
         let (peer, reason) = self.whom(words);
         self.records.set(layout::OPEN_WAIT_FOR, wait_word(peer, reason));
@@ -173,7 +173,7 @@ impl Recorder {
     }
 
     /// Something has happened.
-    pub(crate) fn end_wait(&self, Awaiting { since, words }: Awaiting) {
+    pub fn end_wait(&self, Awaiting { since, words }: Awaiting) {
         let now = self.records.now();
         let time = now.saturating_sub(since);
         self.waited.set(self.waited.get() + time);
@@ -199,12 +199,12 @@ impl Recorder {
     }
 
     /// The call that is present, for a thread that may let others in.
-    pub(crate) fn present(&self) -> Outer {
+    pub fn present(&self) -> Outer {
         self.present.get()
     }
 
     /// The thread goes on that is in this call.
-    pub(crate) fn set_present(&self, call: Outer) {
+    pub fn set_present(&self, call: Outer) {
         self.present.set(call);
         self.records.set(layout::PRESENT_SINCE, call.map_or(0, |call| call.since));
         self.records.set(layout::PRESENT, call.map_or(0, |call| u64::from(call.function.wrapping_add(1))));
@@ -218,9 +218,8 @@ impl Recorder {
         self.event([layout::event_word(kind, 0, peer), self.records.now(), envelope, bytes]);
     }
 
-    /// The rank has finalized, and has sent all this.
-    pub(crate) fn finish(&self, traffic: &TrafficCounters) {
-        let ways = super::recorded::ways(traffic);
+    /// The rank has finalized, and has sent all this by these ways ([`WAYS`]).
+    pub fn finish(&self, ways: [u64; WAYS.len()]) {
         ways.into_iter().enumerate().for_each(|(place, value)| self.records.set(layout::WAYS + place, value));
         self.records.set(layout::ENDED, self.records.now());
         self.records.set(layout::STATE, layout::FINALIZED);

@@ -2,13 +2,18 @@
 //! look at. Invariant: nothing of it refers to memory of the program, which may be gone.
 
 use super::Process;
-use crate::collective::Retired;
 use crate::engine::{Failure, OperationId};
+
+/// Memory that its owner uses no more, at which others may still look.
+pub trait Retired {
+    /// Whether others may still look at it.
+    fn is_in_use(&self, process: &Process) -> bool;
+}
 
 impl Process {
     /// Lets go of a send that needs nothing of the program's any more; false if it does.
     #[cold]
-    pub(crate) fn leaves_from_copy(&self, id: OperationId) -> bool {
+    pub fn leaves_from_copy(&self, id: OperationId) -> bool {
         let is_copied = self.engine().reads_from_copy(id);
         if is_copied {
             self.detach(id);
@@ -17,7 +22,7 @@ impl Process {
     }
 
     /// Keeps a buffered send until it is done.
-    pub(crate) fn detach(&self, id: OperationId) {
+    pub fn detach(&self, id: OperationId) {
         let mut detached = self.detached.borrow_mut();
         detached.push(id);
         let mut engine = self.engine();
@@ -25,7 +30,7 @@ impl Process {
     }
 
     /// Keeps what goes on by itself until it has ended, which `has_ended` says.
-    pub(crate) fn abandon(&self, has_ended: Box<dyn FnMut() -> bool>) {
+    pub fn abandon(&self, has_ended: Box<dyn FnMut() -> bool>) {
         self.forget_ended();
         self.abandoned.borrow_mut().push(has_ended);
     }
@@ -39,12 +44,12 @@ impl Process {
     }
 
     /// Waits for all that goes on by itself.
-    pub(crate) fn wait_for_abandoned(&self) -> Result<(), Failure> {
+    pub fn wait_for_abandoned(&self) -> Result<(), Failure> {
         self.wait_for(|| self.forget_ended().then_some(()))
     }
 
     /// Waits for all buffered sends.
-    pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
+    pub fn collect_detached(&self) -> Result<(), Failure> {
         let wait = |id| match self.wait(id) {
             // Nobody asks any more for what was sent to the dead.
             Err(failure) if failure.is_survived() => Ok(()),
@@ -54,12 +59,12 @@ impl Process {
     }
 
     /// Keeps a slot until nobody looks at it any more.
-    pub(crate) fn retire(&self, theirs: Retired) {
+    pub fn retire(&self, theirs: Box<dyn Retired>) {
         self.retired.borrow_mut().push(theirs);
     }
 
     /// Gives back the memory of slots at which nobody looks any more.
-    pub(crate) fn reuse_retired(&self) {
+    pub fn reuse_retired(&self) {
         self.retired.borrow_mut().retain(|theirs| theirs.is_in_use(self));
     }
 }

@@ -7,9 +7,6 @@
 //! the engine goes on. Only receives from any source go on, too: waiting for them fails until the program has
 //! acknowledged the deaths. Collectives look themselves ([`Process::interruption`]), since they depend on all ranks.
 
-mod agreeing;
-mod recovery;
-
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,14 +14,13 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rwmpi_transport::Presence;
 
-use crate::communicator::{BLOCK, SOME_MEMBERS};
+use crate::context::{BLOCK, SOME_MEMBERS};
 use crate::engine::Failure;
 use crate::process::Process;
-pub use recovery::Agreed;
 
 /// What a rank has heard, in one of its engines.
 #[derive(Default)]
-pub(crate) struct Failures {
+pub struct Failures {
     /// Whether the job goes on when a rank dies.
     keeps_going: bool,
     /// The state of the news when it was heard last.
@@ -42,7 +38,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    pub(crate) fn new(keeps_going: bool) -> Self {
+    pub fn new(keeps_going: bool) -> Self {
         Failures { keeps_going, ..Failures::default() }
     }
 }
@@ -56,26 +52,26 @@ fn first_of(context: u32) -> u32 {
 }
 
 /// What is left for all when a communicator is revoked: which, by one of its members, as others may have its context.
-fn notice(context: u32, member: u32) -> u64 {
+pub fn notice(context: u32, member: u32) -> u64 {
     u64::from(context + 1) << 32 | u64::from(member)
 }
 
 impl Process {
     /// Whether the job goes on when a rank dies.
     #[inline]
-    pub(crate) fn keeps_going(&self) -> bool {
+    pub fn keeps_going(&self) -> bool {
         self.failures.keeps_going
     }
 
     /// A communicator with that context has these members.
-    pub(crate) fn note_members(&self, context: u32, members: Rc<[u32]>) {
+    pub fn note_members(&self, context: u32, members: Rc<[u32]>) {
         self.failures.members.borrow_mut().insert(context, members);
         // Another member may have revoked it already.
         self.failures.news.set(UNHEARD);
     }
 
     /// A communicator is no more.
-    pub(crate) fn forget_members(&self, context: u32) {
+    pub fn forget_members(&self, context: u32) {
         self.failures.members.borrow_mut().remove(&context);
         self.failures.acknowledged.borrow_mut().remove(&context);
     }
@@ -86,7 +82,7 @@ impl Process {
 
     /// Hears what there is to hear of deaths and revocations, and ends what is hopeless; true if there was anything.
     #[cold]
-    pub(crate) fn heed_failures(&self) -> Result<bool, Failure> {
+    pub fn heed_failures(&self) -> Result<bool, Failure> {
         let has_news = self.hear_news()?;
         if self.failures.dead.borrow().is_empty() && self.failures.revoked.borrow().is_empty() {
             return Ok(has_news);
@@ -133,13 +129,13 @@ impl Process {
     }
 
     /// Whether the communicator with one of these contexts was revoked, as far as this rank has heard.
-    pub(crate) fn is_revoked(&self, context: u32) -> bool {
+    pub fn is_revoked(&self, context: u32) -> bool {
         self.failures.revoked.borrow().contains(&first_of(context))
     }
 
     /// Why a collective of that context among these peers can't be completed, if it can't.
     #[inline]
-    pub(crate) fn interruption(&self, context: u32, peers: &[u32]) -> Option<Failure> {
+    pub fn interruption(&self, context: u32, peers: &[u32]) -> Option<Failure> {
         if self.failures.interrupts.get() { self.interruption_now(context, peers) } else { None }
     }
 
@@ -155,25 +151,30 @@ impl Process {
     }
 
     /// The members of a communicator that have died, in the order in which this rank has heard of them.
-    fn dead_of(&self, context: u32) -> Vec<u32> {
+    pub fn dead_of(&self, context: u32) -> Vec<u32> {
         let members = self.members(context);
         let is_member = |peer: &&u32| members.as_ref().is_some_and(|members| members.contains(peer));
         self.failures.dead.borrow().iter().filter(is_member).copied().collect()
     }
 
     /// How many of these the program has said that it knows.
-    fn acknowledged(&self, context: u32) -> usize {
+    pub fn acknowledged(&self, context: u32) -> usize {
         self.failures.acknowledged.borrow().get(&first_of(context)).copied().unwrap_or(0)
     }
 
+    /// From now on it knows of so many.
+    pub fn acknowledge(&self, context: u32, number: usize) {
+        self.failures.acknowledged.borrow_mut().insert(context, number);
+    }
+
     /// What waiting for a message from anybody in that context fails with.
-    pub(crate) fn unacknowledged(&self, context: u32) -> Option<Failure> {
+    pub fn unacknowledged(&self, context: u32) -> Option<Failure> {
         let peer = *self.dead_of(context).get(self.acknowledged(context))?;
         Some(Failure::Unacknowledged { peer })
     }
 
     /// The failure for a wait that is in vain. The engine is of no use any more, unless the job goes on.
-    pub(crate) fn in_vain_by(&self, failure: Failure) -> Failure {
+    pub fn in_vain_by(&self, failure: Failure) -> Failure {
         if self.failures.keeps_going || failure.is_survived() { failure } else { self.engine().poisoned(failure) }
     }
 }

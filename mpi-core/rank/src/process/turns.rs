@@ -6,7 +6,7 @@ use super::Process;
 
 impl Process {
     /// From now on several threads act as this lane, each while it has that turn; who waits lets others in.
-    pub(crate) fn share(&self, turns: &'static Turns, lane: usize) -> std::io::Result<()> {
+    pub fn share(&self, turns: &'static Turns, lane: usize) -> std::io::Result<()> {
         let turn = turns.of(lane);
         turn.share(self.engine().bell()?);
         // It is shared once, by the front end that has made it.
@@ -29,7 +29,7 @@ impl Process {
     }
 
     /// Lets other threads of this rank in, whatever lanes this one has.
-    pub(crate) fn step_aside(&self) {
+    pub fn step_aside(&self) {
         if !self.stand_aside(&mut Backoff::default()) {
             self.let_others_in();
         }
@@ -53,7 +53,7 @@ impl Process {
 
     /// Whether other threads of this rank may want their turn.
     #[inline(always)]
-    pub(crate) fn others_may_want_turn(&self) -> bool {
+    pub fn others_may_want_turn(&self) -> bool {
         self.turn.get().is_some_and(|turn| !turn.is_favoured())
     }
 }

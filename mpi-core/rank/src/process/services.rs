@@ -8,7 +8,7 @@ use super::Process;
 use crate::engine::Failure;
 
 /// Does what there is to do; whether there was anything. `None`: it is needed no more.
-pub(crate) type Service = Box<dyn Fn() -> Option<Result<bool, Failure>>>;
+pub type Service = Box<dyn Fn() -> Option<Result<bool, Failure>>>;
 
 /// The services of a rank.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Services {
 
 impl Process {
     /// Has that done from now on.
-    pub(crate) fn add_service(&self, service: Service) {
+    pub fn add_service(&self, service: Service) {
         let mut all = self.services.all.borrow_mut();
         all.push(Rc::new(service));
         self.services.count.set(all.len());
@@ -28,7 +28,7 @@ impl Process {
 
     /// Does what there is to do; true if there was anything.
     #[inline(always)]
-    pub(crate) fn serve(&self) -> Result<bool, Failure> {
+    pub fn serve(&self) -> Result<bool, Failure> {
         if self.services.count.get() == 0 { Ok(false) } else { self.serve_all() }
     }
 

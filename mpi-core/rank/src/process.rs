@@ -2,7 +2,7 @@
 //! here.
 
 mod awaited_words;
-pub(crate) mod company;
+pub mod company;
 mod noted_wait;
 mod outlasting;
 mod services;
@@ -15,29 +15,28 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use rwmpi_protocol::Pattern;
+use rwmpi_protocol::{Pattern, Rule};
 use rwmpi_transport::{
     ActivityRecord, Backoff, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
 };
 
-use crate::Protocol;
 use crate::activity::{self, Call, Target};
 use crate::answer::Answers;
 use crate::apart::apart;
-use crate::collective::Retired;
 use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, JobEngine, Notes, OperationId, Outcome, Received, Room, SendMode};
 use crate::failures::Failures;
-use crate::group::Numbers;
 use crate::lanes::Lanes;
+use crate::numbers::Numbers;
 use crate::profile::Recorder;
+use crate::streams::Streams;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
-use crate::untyped::Streams;
 use crate::waiting::{Awaited, PUBLISHED_AFTER};
 use company::Company;
 use noted_wait::NotedWait;
+pub use outlasting::Retired;
 use services::Services;
 
 /// How long a lost peer is the launcher's business alone.
@@ -48,11 +47,11 @@ const LOOKS_OF_MANY: u32 = 16;
 
 /// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it
 /// belongs to one thread.
-pub(crate) struct Process {
+pub struct Process {
     engine: RefCell<JobEngine>,
     /// Who takes notes, if somebody wants them.
     recorder: Option<Rc<Recorder>>,
-    protocol: Protocol,
+    rule: Rule,
     tuning: Tuning,
     activity: ActivityRecord,
     ender: JobEnder,
@@ -82,15 +81,15 @@ pub(crate) struct Process {
     detached: RefCell<Vec<OperationId>>,
     /// Whatever goes on although nobody holds its request any more; true once it has ended.
     abandoned: RefCell<Vec<Box<dyn FnMut() -> bool>>>,
-    pub(crate) wakers: Wakers,
+    pub wakers: Wakers,
     /// What it has answered when it was asked what it waits for.
-    pub(crate) answers: Answers,
+    pub answers: Answers,
     /// Slots of communicators that are gone, at which others may still look.
-    retired: RefCell<Vec<Retired>>,
+    retired: RefCell<Vec<Box<dyn Retired>>>,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
     /// How many calls in a row that do not wait have found nothing while nothing else happened either.
-    pub(crate) in_vain: Cell<u32>,
+    pub in_vain: Cell<u32>,
     finalized: Cell<bool>,
     /// Tags for partitioned sends.
     streams: Streams,
@@ -99,11 +98,11 @@ pub(crate) struct Process {
     /// How often others have asked this rank to look around, as they do when they leave.
     calls_to_look: Cell<u32>,
     /// Waits may sleep after a few looks: whether they are in vain is to be known before.
-    pub(crate) may_sleep_soon: Cell<bool>,
+    pub may_sleep_soon: Cell<bool>,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
     /// What it has heard of failures that the job survives.
-    pub(crate) failures: Failures,
+    pub failures: Failures,
 }
 
 /// A future is driven as long as this is there.
@@ -124,9 +123,9 @@ impl Drop for Driven<'_> {
 
 impl Process {
     /// That one of these lanes.
-    pub(crate) fn new(
+    pub fn new(
         fabric: JobFabric,
-        protocol: Protocol,
+        rule: Rule,
         tuning: &Tuning,
         (lanes, lane): (Rc<Lanes>, usize),
         recorder: Option<Rc<Recorder>>,
@@ -137,9 +136,9 @@ impl Process {
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
-            engine: RefCell::new(JobEngine::new(fabric, protocol.rule(), tuning, notes)),
+            engine: RefCell::new(JobEngine::new(fabric, rule, tuning, notes)),
             recorder,
-            protocol,
+            rule,
             tuning: *tuning,
             turn: OnceCell::new(),
             turns: OnceCell::new(),
@@ -171,43 +170,43 @@ impl Process {
     }
 
     /// Tags for partitioned sends.
-    pub(crate) fn streams(&self) -> &Streams {
+    pub fn streams(&self) -> &Streams {
         &self.streams
     }
 
     /// The values by which ways are chosen.
     #[inline]
-    pub(crate) fn tuning(&self) -> &Tuning {
+    pub fn tuning(&self) -> &Tuning {
         &self.tuning
     }
 
     /// The engine; never held while foreign code runs or the rank waits.
     #[inline(always)]
-    pub(crate) fn engine(&self) -> RefMut<'_, JobEngine> {
+    pub fn engine(&self) -> RefMut<'_, JobEngine> {
         self.engine.borrow_mut()
     }
 
     /// The engine, after telling the watchers what it will be doing.
     #[inline(always)]
-    pub(crate) fn enter(&self, call: Call, target: Target, context: u32, bytes: usize) -> RefMut<'_, JobEngine> {
+    pub fn enter(&self, call: Call, target: Target, context: u32, bytes: usize) -> RefMut<'_, JobEngine> {
         self.tell(call, target, context, bytes);
         self.engine.borrow_mut()
     }
 
     /// Tells the watchers what this rank will be doing.
     #[inline(always)]
-    pub(crate) fn tell(&self, call: Call, target: Target, context: u32, bytes: usize) {
+    pub fn tell(&self, call: Call, target: Target, context: u32, bytes: usize) {
         self.activity.publish(0, activity::words(call, target, context, bytes));
     }
 
     /// The nonblocking collectives in flight.
-    pub(crate) fn tasks(&self) -> &Tasks {
+    pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
     /// Deals with what has arrived and goes on with what was blocked, nonblocking collectives included; true if
     /// anything happened that may let a wait end.
-    pub(crate) fn progress(&self) -> Result<bool, Failure> {
+    pub fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
         let moved = self.serve()? || moved;
         let moved = self.poll_tasks() || moved;
@@ -222,18 +221,18 @@ impl Process {
 
     /// Polls the nonblocking collectives in flight; true if one came to its end.
     #[inline]
-    pub(crate) fn poll_tasks(&self) -> bool {
+    pub fn poll_tasks(&self) -> bool {
         self.tasks.poll_all(&self.awaited)
     }
 
     /// As [`Process::progress`], in all engines of the rank that this thread has.
     #[inline]
-    pub(crate) fn progress_all(&self) -> Result<bool, Failure> {
+    pub fn progress_all(&self) -> Result<bool, Failure> {
         if self.has_others.get() { self.progress_with_others() } else { self.progress() }
     }
 
     /// As [`Process::progress_all`], for a call that does not wait for `awaited`, and then what `find` finds.
-    pub(crate) fn look_for<R>(
+    pub fn look_for<R>(
         &self,
         awaited: Awaited,
         find: impl FnOnce(&mut JobEngine) -> Option<R>,
@@ -247,7 +246,7 @@ impl Process {
     }
 
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
-    pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
+    pub fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
         if self.has_others.get()
             && let Some(stood_by) = self.stand_by(backoff)
         {
@@ -262,7 +261,7 @@ impl Process {
     }
 
     /// Heeds the signals that have come. An error if the job has been aborted.
-    pub(crate) fn take_signals(&self) -> Result<(), Failure> {
+    pub fn take_signals(&self) -> Result<(), Failure> {
         let mut engine = self.engine();
         let signals = engine.signals();
         self.heed(engine, signals)
@@ -280,18 +279,18 @@ impl Process {
     }
 
     /// Makes progress until `done` has a result.
-    pub(crate) fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+    pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
         self.wait_for_awaited(Awaited::Unknown, done)
     }
 
     /// As [`Process::wait_for`], telling the watchers what for, if it takes long.
-    pub(crate) fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+    pub fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
         self.wait_for_listed(awaited, done, (Several::All, &|each| each(self.awaiting())))
     }
 
     /// As [`Process::wait_for_awaited`], for several things, which `each` tells one by one; the watchers hear of the
     /// first.
-    pub(crate) fn wait_for_several<R>(
+    pub fn wait_for_several<R>(
         &self,
         several: Several,
         first: Awaited,
@@ -345,17 +344,17 @@ impl Process {
 
     /// Notes what the present wait waits for. For those that wait in steps.
     #[inline]
-    pub(crate) fn now_awaits(&self, awaited: Awaited) {
+    pub fn now_awaits(&self, awaited: Awaited) {
         self.awaited.set(awaited);
     }
 
     /// As [`Process::wait_for`], asking the engine.
-    pub(crate) fn wait_until<R>(&self, mut done: impl FnMut(&mut JobEngine) -> Option<R>) -> Result<R, Failure> {
+    pub fn wait_until<R>(&self, mut done: impl FnMut(&mut JobEngine) -> Option<R>) -> Result<R, Failure> {
         self.wait_for(|| done(&mut self.engine()))
     }
 
     /// Drives a future to its end, [apart](apart()).
-    pub(crate) fn block_on<R, S: Future<Output = Result<R, Failure>>>(
+    pub fn block_on<R, S: Future<Output = Result<R, Failure>>>(
         &self,
         future: impl FnOnce() -> S,
     ) -> Result<R, Failure> {
@@ -364,7 +363,7 @@ impl Process {
 
     /// Drives a future to its end where it is.
     #[inline]
-    pub(crate) fn drive<R>(
+    pub fn drive<R>(
         &self,
         mut future: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
     ) -> Result<R, Failure> {
@@ -382,7 +381,7 @@ impl Process {
     }
 
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
         self.driven.get() == 0
             && !self.has_joined()
@@ -393,7 +392,7 @@ impl Process {
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
     #[inline]
-    pub(crate) fn wait(&self, id: OperationId) -> Outcome {
+    pub fn wait(&self, id: OperationId) -> Outcome {
         let completed = self.engine().collect(id);
         completed.unwrap_or_else(|| self.wait_on(id))
     }
@@ -420,7 +419,7 @@ impl Process {
     }
 
     /// Whether an operation has completed, so that waiting for it takes no time. Makes no progress.
-    pub(crate) fn has_completed(&self, id: OperationId) -> bool {
+    pub fn has_completed(&self, id: OperationId) -> bool {
         let mut engine = self.engine();
         engine.detach_local(id);
         engine.outcome(id).is_some()
@@ -428,7 +427,7 @@ impl Process {
 
     /// The result of an operation if it has completed; then it is forgotten. After an error it still has to be waited
     /// for.
-    pub(crate) fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
+    pub fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
         let mut engine = self.engine();
         if let Some(outcome) = engine.collect(id) {
             return Ok(Some(outcome));
@@ -439,7 +438,7 @@ impl Process {
     }
 
     /// Waits for a nonblocking collective and forgets it.
-    pub(crate) fn wait_for_task(&self, id: TaskId) -> Outcome {
+    pub fn wait_for_task(&self, id: TaskId) -> Outcome {
         let ended = self.wait_for_awaited(Awaited::Task(id), || self.tasks.collect(id));
         // Where even waiting fails, the task must not go on using the caller's memory.
         ended.inspect_err(|_| self.tasks.cancel(id))?.map(|()| Completion::SENT)
@@ -448,7 +447,7 @@ impl Process {
     /// Goes on with a send: returns when the buffer may be used again (or, synchronous, when the receive was matched).
     /// The common small message makes no operation. `engine` is this rank's, as [`Process::enter`] gave it.
     #[inline(always)]
-    pub(crate) fn send(
+    pub fn send(
         &self,
         mut engine: RefMut<'_, JobEngine>,
         envelope: (u32, u32, u32),
@@ -467,7 +466,7 @@ impl Process {
 
     /// Receives, and returns when the message is in the buffer. `engine` as for [`Process::send`].
     #[inline(always)]
-    pub(crate) fn receive(
+    pub fn receive(
         &self,
         mut engine: RefMut<'_, JobEngine>,
         pattern: Pattern,
@@ -485,7 +484,7 @@ impl Process {
     /// Receives the short message that is the next to arrive, if it is wanted, into `room`, which is made for it.
     /// `None` if it is not like that, or there is no room: then the message is still to be received.
     #[inline]
-    pub(crate) fn receive_next(
+    pub fn receive_next(
         &self,
         mut engine: RefMut<'_, JobEngine>,
         pattern: Pattern,
@@ -498,34 +497,34 @@ impl Process {
     /// How often a receive that waits looks for its message at once: as often as a waiting rank should, unless other
     /// threads may want their turn.
     #[inline(always)]
-    pub(crate) fn looks(&self, engine: &JobEngine) -> u32 {
+    pub fn looks(&self, engine: &JobEngine) -> u32 {
         if self.others_may_want_turn() { LOOKS_OF_MANY } else { engine.patience() }
     }
 
     /// The number of this lane.
-    pub(crate) fn lane(&self) -> usize {
+    pub fn lane(&self) -> usize {
         self.lane
     }
 
     /// Who takes notes, if somebody wants them.
-    pub(crate) fn recorder(&self) -> Option<&Rc<Recorder>> {
+    pub fn recorder(&self) -> Option<&Rc<Recorder>> {
         self.recorder.as_ref()
     }
 
     /// What it has in common with the rank's other lanes.
-    pub(crate) fn lanes(&self) -> &Rc<Lanes> {
+    pub fn lanes(&self) -> &Rc<Lanes> {
         &self.lanes
     }
 
     /// This rank's number in the job, and how many ranks the job has.
-    pub(crate) fn me_and_peers(&self) -> (u32, u32) {
+    pub fn me_and_peers(&self) -> (u32, u32) {
         self.engine.borrow().me_and_peers()
     }
 
     /// A peer was lost. Whoever started the job learns of its death too, and is about to end the job with one report
     /// that says why: only if that does not happen is it for this rank to complain.
     #[cold]
-    pub(crate) fn leave_report_to_launcher(&self) {
+    pub fn leave_report_to_launcher(&self) {
         if !self.left_to_launcher.replace(true) {
             std::thread::sleep(TIME_TO_REPORT);
         }
@@ -533,7 +532,7 @@ impl Process {
 
     /// Ends the job. Whoever has started it learns of that also where a signal handler says so while the engine is in
     /// use.
-    pub(crate) fn end_job(&self, code: i32, reason: &str) {
+    pub fn end_job(&self, code: i32, reason: &str) {
         self.ender.end(code, reason);
         if let Ok(mut engine) = self.engine.try_borrow_mut() {
             engine.abort(code, reason);
@@ -541,43 +540,43 @@ impl Process {
     }
 
     /// What the present wait waits for.
-    pub(crate) fn awaiting(&self) -> Awaited {
+    pub fn awaiting(&self) -> Awaited {
         self.awaited.get()
     }
 
     /// Whether a collective is in progress.
-    pub(crate) fn is_in_collective(&self) -> bool {
+    pub fn is_in_collective(&self) -> bool {
         self.driven.get() > 0 || self.tasks.are_running()
     }
 
     /// How often others have asked this rank to look around.
     #[inline(always)]
-    pub(crate) fn calls_to_look(&self) -> u32 {
+    pub fn calls_to_look(&self) -> u32 {
         self.calls_to_look.get()
     }
 
     /// Whether several threads act as this rank.
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.turn.get().is_some()
     }
 
     /// Whether the rank is leaving.
-    pub(crate) fn is_finalizing(&self) -> bool {
+    pub fn is_finalizing(&self) -> bool {
         self.finalized.get()
     }
 
     /// A window has been made.
-    pub(crate) fn has_window(&self) {
+    pub fn has_window(&self) {
         self.windows.set(self.windows.get() + 1);
     }
 
     /// A window is no more.
-    pub(crate) fn has_window_no_more(&self) {
+    pub fn has_window_no_more(&self) {
         self.windows.set(self.windows.get() - 1);
     }
 
     /// Marks the rank as leaving; true the first time.
-    pub(crate) fn begin_finalize(&self) -> bool {
+    pub fn begin_finalize(&self) -> bool {
         !self.finalized.replace(true)
     }
 }

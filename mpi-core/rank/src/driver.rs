@@ -2,7 +2,7 @@
 //!
 //! In Rust the library has no thread that could complete a request behind the program's back, so an executor must keep
 //! calling it. One that knows nothing of MPI does so because every pending request asks to be polled again at once.
-//! [`Communicator::block_on`] knows: it makes progress itself, sleeps as any call that waits, and polls when an
+//! [`Process::run`] knows: it makes progress itself, sleeps as any call that waits, and polls when an
 //! operation has completed.
 
 use std::cell::RefCell;
@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use rwmpi_transport::{Backoff, Bell};
 
-use crate::Communicator;
 use crate::departure::{DepartureWatch, Several, WatchedWait};
 use crate::engine::Failure;
 use crate::process::Process;
@@ -23,13 +22,13 @@ use crate::waiting::{Awaited, PUBLISHED_AFTER};
 /// How long a rank whose transport has failed sleeps between looks at what else its future waits for.
 const NOTHING_TO_DRIVE: Duration = Duration::from_millis(1);
 
-/// The references to what wakes the future that [`Communicator::block_on`] itself has: its own, and that of the waker
+/// The references to what wakes the future that [`Process::run`] itself has: its own, and that of the waker
 /// that it polls with.
 const OWN_WAKERS: usize = 2;
 
-/// Whoever waits for requests of this rank, if they are driven by [`Communicator::block_on`].
+/// Whoever waits for requests of this rank, if they are driven by [`Process::run`].
 #[derive(Default)]
-pub(crate) struct Wakers(RefCell<Option<Waiting>>);
+pub struct Wakers(RefCell<Option<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
@@ -40,7 +39,7 @@ struct Waiting {
 
 impl Process {
     /// Sees to it that `waker` is woken when an operation, such as `awaited`, may have completed.
-    pub(crate) fn wake_later(&self, waker: &Waker, awaited: Awaited) {
+    pub fn wake_later(&self, waker: &Waker, awaited: Awaited) {
         if let Some(waiting) = &mut *self.wakers.0.borrow_mut() {
             if !waiting.wakers.iter().any(|known| known.will_wake(waker)) {
                 waiting.wakers.push(waker.clone());
@@ -116,7 +115,7 @@ impl Wake for Woken {
     }
 }
 
-/// The wait of a future that [`Communicator::block_on`] runs.
+/// The wait of a future that [`Process::run`] runs.
 struct DrivenWait<'a> {
     process: &'a Process,
     woken: &'a Arc<Woken>,
@@ -135,28 +134,10 @@ impl WatchedWait for DrivenWait<'_> {
     }
 }
 
-impl Communicator {
-    /// Runs a future to its end while this rank makes progress: requests, and whatever is made of them. The future may
-    /// wait for other things, too: a rank that sleeps is woken by its waker, from any thread.
-    ///
-    /// ```
-    /// # extern crate rwmpi_core as rwmpi;
-    /// # fn main() -> rwmpi::Result<()> {
-    /// # rwmpi::run_threads(2, rwmpi::Protocol::Auto, |universe| {
-    /// # let world = universe.world();
-    /// let other = world.size() - 1 - world.rank();
-    /// let heard = world.block_on(async {
-    ///     world.isend_value(&world.rank(), other, 0)?.await?;
-    ///     let (rank, _) = world.irecv_value::<usize>(other, 0)?.await?;
-    ///     world.iallreduce_value(rank, rwmpi::op::sum)?.await
-    /// })?;
-    /// assert_eq!(heard, 1);
-    /// # Ok(())
-    /// # })?.into_iter().collect()
-    /// # }
-    /// ```
-    pub fn block_on<R>(&self, future: impl Future<Output = R>) -> R {
-        let process = self.process();
+impl Process {
+    /// Runs a future to its end while this rank makes progress.
+    pub fn run<R>(&self, future: impl Future<Output = R>) -> R {
+        let process = self;
         let woken = Arc::new(Woken::new(process));
         let waker = Waker::from(woken.clone());
         let mut context = Context::from_waker(&waker);

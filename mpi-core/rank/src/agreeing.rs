@@ -8,6 +8,7 @@ use rwmpi_protocol::Pattern;
 use rwmpi_protocol::agreement::{Agreement, Decided, Decision, Members, Message, Vote};
 use rwmpi_transport::{PeerFault, Presence, ReadSpan};
 
+use crate::context::{AGREEMENT, LEAVING};
 use crate::engine::{Failure, OperationId};
 use crate::process::Process;
 
@@ -17,12 +18,12 @@ const VOTE_WITH_DECISION: u32 = 2;
 const DECISION: u32 = 3;
 
 /// Where an agreement takes place: among whom, which of them the caller is, and the tag of its messages.
-pub(super) struct Place<'a> {
-    pub(super) process: &'a Process,
-    pub(super) peers: &'a [u32],
-    pub(super) me: usize,
-    pub(super) context: u32,
-    pub(super) tag: u32,
+pub struct Place<'a> {
+    pub process: &'a Process,
+    pub peers: &'a [u32],
+    pub me: usize,
+    pub context: u32,
+    pub tag: u32,
 }
 
 /// How far it has come.
@@ -34,9 +35,27 @@ struct State {
     leaving: Vec<(usize, OperationId)>,
 }
 
+impl<'a> Place<'a> {
+    pub fn new(process: &'a Process, peers: &'a [u32], context: u32, tag: u32) -> Self {
+        let me = process.me_and_peers().0;
+        let me = peers.iter().position(|&peer| peer == me).expect("who agrees is a member");
+        Place { process, peers, me, context, tag }
+    }
+}
+
+impl Process {
+    /// Waits until all ranks of the job that live have come here.
+    pub fn leave_with_living(&self) -> Result<(), Failure> {
+        let peers: Vec<u32> = (0..self.me_and_peers().1).collect();
+        let vote = Vote { flags: 0, acknowledged: vec![false; peers.len()], word: 0 };
+        self.block_on(|| async { Place::new(self, &peers, LEAVING, AGREEMENT).agree(vote).await })?;
+        Ok(())
+    }
+}
+
 impl Place<'_> {
     /// Agrees with all members that live.
-    pub(super) async fn agree(&self, vote: Vote) -> Result<Decision, Failure> {
+    pub async fn agree(&self, vote: Vote) -> Result<Decision, Failure> {
         // Who had decided needed nothing more of what was sent to it.
         self.process.engine().drop_agreements(self.context, self.tag);
         let size = self.peers.len();
