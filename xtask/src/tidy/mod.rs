@@ -3,6 +3,7 @@
 //! What a lint can say is left to lints (length of functions, comments on unsafe blocks: `clippy.toml` and the
 //! workspace's `Cargo.toml`); here is what only this project means.
 
+mod circles;
 mod code;
 mod decisions;
 mod examples;
@@ -66,6 +67,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     code::stale_lists(&sources, &mut found);
     settings::check(&sources, &mut found);
     tuning::check(&sources, &mut found);
+    circles::check(&sources, &mut found);
     weight::check(workspace, &mut found)?;
     layers::check(&layers::packages(&workspace.metadata, &workspace.root)?, &mut found);
 

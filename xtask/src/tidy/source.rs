@@ -29,6 +29,8 @@ pub struct SourceFile {
     pub docs: Vec<Located>,
     /// Paths such as `std::sync::atomic::AtomicU32`, those in the braces of a `use` written out.
     pub paths: Vec<Located>,
+    /// Those of them that `use` names.
+    pub imports: Vec<Located>,
 }
 
 impl SourceFile {
@@ -37,8 +39,9 @@ impl SourceFile {
         let path = path.into();
         let tokens = TokenStream::from_str(&text)
             .map_err(|error| anyhow!("{}:{}: not Rust: {error}", path.display(), error.span().start().line))?;
-        let mut file = SourceFile { path, text, words: Vec::new(), docs: Vec::new(), paths: Vec::new() };
-        file.walk(tokens, "");
+        let mut file =
+            SourceFile { path, text, words: Vec::new(), docs: Vec::new(), paths: Vec::new(), imports: Vec::new() };
+        file.walk(tokens, "", false);
         Ok(file)
     }
 
@@ -47,7 +50,13 @@ impl SourceFile {
         self.path.to_str().unwrap_or_default()
     }
 
-    fn walk(&mut self, tokens: TokenStream, prefix: &str) {
+    fn add_path(&mut self, path: Option<Located>, is_import: bool) {
+        self.imports.extend(path.clone().filter(|_| is_import));
+        self.paths.extend(path);
+    }
+
+    /// Takes in tokens, which go on with the path `prefix`, of a `use` if `imports`.
+    fn walk(&mut self, tokens: TokenStream, prefix: &str, mut imports: bool) {
         let mut path: Option<Located> = None;
         let mut colons = 0;
         let mut documented = false;
@@ -58,10 +67,11 @@ impl SourceFile {
                     let text = word.to_string();
                     self.words.push(Located { text: text.clone(), line });
                     documented = text == "doc";
+                    imports |= text == "use";
                     match &mut path {
                         Some(path) if colons == 2 => path.text += &format!("::{text}"),
                         _ => {
-                            self.paths.extend(path.take());
+                            self.add_path(path.take(), imports);
                             path = Some(Located { text: format!("{prefix}{text}"), line });
                         }
                     }
@@ -70,13 +80,14 @@ impl SourceFile {
                 TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
                 TokenTree::Punct(mark) if mark.as_char() == '*' && (colons == 2 || !prefix.is_empty()) => {
                     let before = path.take().map_or(prefix.to_string(), |path| path.text + "::");
-                    self.paths.push(Located { text: before + "*", line });
+                    self.add_path(Some(Located { text: before + "*", line }), imports);
                     colons = 0;
                 }
                 TokenTree::Punct(mark) => {
                     documented &= mark.as_char() == '=';
                     colons = 0;
-                    self.paths.extend(path.take());
+                    self.add_path(path.take(), imports);
+                    imports &= mark.as_char() != ';';
                 }
                 TokenTree::Literal(literal) => {
                     if documented {
@@ -93,15 +104,16 @@ impl SourceFile {
                         _ => String::new(),
                     };
                     if inner.is_empty() {
-                        self.paths.extend(path.take());
+                        self.add_path(path.take(), imports);
                     }
                     path = None;
                     colons = 0;
-                    self.walk(group.stream(), &inner);
+                    let goes_on = imports && !inner.is_empty();
+                    self.walk(group.stream(), &inner, goes_on);
                 }
             }
         }
-        self.paths.extend(path);
+        self.add_path(path, imports);
     }
 }
 
