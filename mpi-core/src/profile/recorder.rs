@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
-use rwmpi_transport::{ActivityRecord, Records};
+use rwmpi_transport::{ActivityRecord, ProcessorTime, Records};
 
 use super::layout::{self, Reason};
 use crate::TrafficCounters;
@@ -61,6 +61,8 @@ pub struct Recorder {
     waited: Cell<u64>,
     /// Who has sent the message that was received last.
     heard: Cell<Option<u32>>,
+    /// What the rank had of the processors before it joined.
+    before: Option<ProcessorTime>,
 }
 
 impl Recorder {
@@ -82,6 +84,7 @@ impl Recorder {
             present: Cell::new(None),
             waited: Cell::new(0),
             heard: Cell::new(None),
+            before: ProcessorTime::of_thread(),
         }
     }
 
@@ -265,6 +268,10 @@ impl Recorder {
     pub(crate) fn finish(&self, traffic: &TrafficCounters) {
         let ways = super::recorded::ways(traffic);
         ways.into_iter().enumerate().for_each(|(place, value)| self.records.set(layout::WAYS + place, value));
+        if let (Some(before), Some(now)) = (self.before, ProcessorTime::of_thread()) {
+            self.records.set(layout::RAN, now.ran.saturating_sub(before.ran));
+            self.records.set(layout::QUEUED, now.queued.saturating_sub(before.queued));
+        }
         self.records.set(layout::ENDED, self.records.now());
         self.records.set(layout::STATE, layout::FINALIZED);
     }
