@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 /// The page that `--profile` makes if it is not told another.
 pub(crate) const USUAL_PAGE: &str = "rwmpi-profile.html";
 
+/// The trace that `--trace` writes if it is not told another file.
+pub(crate) const USUAL_TRACE: &str = "rwmpi-trace.json";
+
 /// Writes what the job asks for; what is to be said of it.
 pub(crate) fn write(spec: &JobSpec, title: &str, ranks: usize, notes: Vec<(String, RankNotes)>) -> String {
     let job = Job::new(title, ranks, notes);
