@@ -4,6 +4,8 @@
 //! A host makes a file of notes for its ranks ([`Notes`]), which they inherit, and reads it when they have ended: so
 //! what a rank noted before it was killed is there, too. Whoever watches the job puts all hosts' notes together.
 
+mod answer;
+mod blame;
 mod clock;
 mod gathered;
 mod json;
