@@ -78,6 +78,8 @@ pub use rwmpi_core::*;
 pub use rwmpi_io::FileError;
 pub use rwmpi_io::typed::{File, FileView, OpenOptions, delete_file};
 pub use rwmpi_launcher::launch;
+#[doc(hidden)]
+pub use rwmpi_launcher::run_test;
 pub use rwmpi_shared_heap::SharedHeap;
 
 /// What most programs name: `use rwmpi::prelude::*`.

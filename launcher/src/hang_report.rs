@@ -11,9 +11,13 @@ const LISTED_MAX: usize = 16;
 
 /// The whole report.
 pub(crate) fn text(hung: &[(usize, Answer)]) -> String {
-    let mut text =
-        "the job hangs: all ranks wait, and none can go on any more (said once; --no-hang-check: not at all)\n"
-            .to_owned();
+    "the job hangs: all ranks wait, and none can go on any more (said once; --no-hang-check: not at all)\n".to_owned()
+        + &details(hung)
+}
+
+/// What follows its first line.
+pub(crate) fn details(hung: &[(usize, Answer)]) -> String {
+    let mut text = String::new();
     let groups = grouped(hung.iter().map(|(rank, answer)| (*rank, place_and_wait(answer))));
     let count = groups.len();
     for (words, ranks) in groups.into_iter().take(LISTED_MAX) {

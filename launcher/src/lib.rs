@@ -45,6 +45,7 @@ mod plan;
 mod pmi;
 mod profile;
 mod pulse;
+mod rank_test;
 mod redirect;
 mod remote;
 mod repeats;
@@ -69,3 +70,5 @@ pub use command_line::command_line;
 pub use error::{LaunchError, exit_code};
 pub use job_spec::{Binding, JobSpec, Outcome, Output, Section, Transport};
 pub use launch::{in_job, launch, start_self};
+#[doc(hidden)]
+pub use rank_test::run_test;

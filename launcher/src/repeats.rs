@@ -9,7 +9,8 @@
 //! process's.
 
 use crate::placement::ranges;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long a repetition waits.
@@ -33,6 +34,8 @@ pub(crate) struct Writer {
 #[derive(Debug)]
 struct Pending {
     writer: Writer,
+    /// The numbers of its process and its rank, as a text has them.
+    own: [String; 2],
     lines: Vec<u8>,
     since: Option<Instant>,
 }
@@ -41,15 +44,20 @@ struct Pending {
 #[derive(Debug)]
 struct Passed {
     writer: usize,
-    key: Vec<u8>,
+    key: Rc<[u8]>,
     when: Instant,
 }
+
+/// Who has written a line that is remembered, and how often each.
+type Writers = Vec<(usize, usize)>;
 
 /// The standard error of all ranks of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     pending: Vec<Pending>,
     passed: VecDeque<Passed>,
+    /// The same, to be found by the line: each is looked for once for every line of another rank.
+    known: HashMap<Rc<[u8]>, Writers>,
     /// Whether the job fails.
     failing: bool,
 }
@@ -57,7 +65,8 @@ pub(crate) struct Repeats {
 impl Repeats {
     /// Adds one who writes; gives its number.
     pub(crate) fn add(&mut self, writer: Writer) -> usize {
-        self.pending.push(Pending { writer, lines: Vec::new(), since: None });
+        let own = [writer.pid.to_string(), writer.rank.to_string()];
+        self.pending.push(Pending { writer, own, lines: Vec::new(), since: None });
         self.pending.len() - 1
     }
 
@@ -156,22 +165,45 @@ impl Repeats {
         (0..self.pending.len()).find(|&number| {
             let own: Vec<&[u8]> =
                 self.passed.iter().filter(|passed| passed.writer == number).map(|passed| &passed.key[..]).collect();
-            own.windows(keys.len()).any(|window| window.iter().eq(keys.iter()))
+            own.windows(keys.len()).any(|window| window.iter().copied().eq(keys.iter().map(|key| &key[..])))
         })
     }
 
     fn is_repetition(&mut self, number: usize, key: &[u8], now: Instant) -> bool {
         while self.passed.front().is_some_and(|passed| now.saturating_duration_since(passed.when) > MEMORY) {
-            self.passed.pop_front();
+            self.forget_oldest();
         }
-        self.passed.iter().any(|passed| passed.writer != number && passed.key == key)
+        self.known.get(key).is_some_and(|writers| writers.iter().any(|&(writer, _)| writer != number))
     }
 
     fn pass(&mut self, writer: usize, key: Vec<u8>, when: Instant) {
         if self.passed.len() == LINES_MAX {
-            self.passed.pop_front();
+            self.forget_oldest();
+        }
+        let key = match self.known.get_key_value(&key[..]) {
+            Some((key, _)) => key.clone(),
+            None => Rc::from(key),
+        };
+        let writers = self.known.entry(key.clone()).or_default();
+        match writers.iter_mut().find(|(known, _)| *known == writer) {
+            Some((_, times)) => *times += 1,
+            None => writers.push((writer, 1)),
         }
         self.passed.push_back(Passed { writer, key, when });
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some(Passed { writer, key, .. }) = self.passed.pop_front() else { return };
+        let Some(writers) = self.known.get_mut(&key) else { return };
+        if let Some(place) = writers.iter().position(|&(known, _)| known == writer) {
+            writers[place].1 -= 1;
+            if writers[place].1 == 0 {
+                writers.swap_remove(place);
+            }
+        }
+        if writers.is_empty() {
+            self.known.remove(&key);
+        }
     }
 
     fn release(&mut self, number: usize, now: Instant, out: &mut Vec<u8>) {
@@ -192,9 +224,8 @@ impl Repeats {
 
     /// The line without what only its rank would write.
     fn key(&self, number: usize, line: &[u8]) -> Vec<u8> {
-        let Writer { rank, pid, prefix } = self.pending[number].writer;
-        let line = line.get(prefix..).unwrap_or_default();
-        let own = [pid.to_string(), rank.to_string()];
+        let Pending { writer, own, .. } = &self.pending[number];
+        let line = line.get(writer.prefix..).unwrap_or_default();
         let mut key = Vec::with_capacity(line.len());
         for word in line.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
             let is_own = word == own[0].as_bytes() || (word == own[1].as_bytes() && key.ends_with(b"rank "));
@@ -279,6 +310,20 @@ mod tests {
         let (mut repeats, now) = (of_three(), Instant::now());
         assert_eq!(take(&mut repeats, 0, "tick\ntick\n", now), "tick\ntick\n");
         assert_eq!(take(&mut repeats, 1, "tick\n", now + MEMORY * 2), "tick\n");
+    }
+
+    #[test]
+    fn what_is_known_is_what_is_remembered() {
+        let (mut repeats, now) = (of_three(), Instant::now());
+        for line in 0..3 * LINES_MAX {
+            let text = format!("{}\n", line % (LINES_MAX + 5));
+            assert_eq!(take(&mut repeats, line % 2, &text, now), text, "nobody else has just written it");
+        }
+        assert_eq!(repeats.passed.len(), LINES_MAX);
+        let times: usize = repeats.known.values().flatten().map(|(_, times)| times).sum();
+        assert_eq!((times, repeats.known.len()), (LINES_MAX, LINES_MAX));
+        take(&mut repeats, 2, "late\n", now + MEMORY * 2);
+        assert_eq!((repeats.passed.len(), repeats.known.len()), (1, 1));
     }
 
     #[test]

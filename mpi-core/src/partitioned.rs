@@ -198,6 +198,7 @@ impl SendRound<'_> {
             }
             process.stand_by_awake(&mut backoff).map_err(&failed)?;
         }
+        self.communicator.tell_again(Call::Send);
         process.wait_for(|| self.request.is_done().then_some(())).map_err(&failed)?;
         *self.is_active = false;
         self.request.finish().map(drop)
@@ -325,6 +326,7 @@ impl<T: Datatype> PartitionedReceive<T> {
             return Ok(());
         }
         let (process, request) = (self.communicator.process(), &self.request);
+        self.communicator.tell_again(Call::Receive);
         let waited = process.wait_for_awaited(request.awaited(), || request.is_done().then_some(()));
         waited.map_err(self.communicator.failed(Call::Receive))?;
         self.is_active = false;

@@ -106,7 +106,8 @@ impl<T: Datatype, B: OwnedBuffer<T>> Exchange<T, B> {
 
     fn wait(&mut self) -> Result<Status> {
         let Some(id) = self.active.take() else { return Ok(Status::EMPTY) };
-        let outcome = self.communicator.process().wait(id);
+        let told = (self.call, self.communicator.context());
+        let outcome = self.communicator.process().wait_for_started(id, told);
         self.completed(outcome)
     }
 

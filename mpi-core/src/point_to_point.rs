@@ -531,6 +531,7 @@ impl Communicator {
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
+        self.tell_again(Call::Receive);
         let started = self.process().engine().start_matched_receive(message.message, span.into());
         let received = started.and_then(|id| self.process().wait(id));
         self.arrived::<T>(received.map_err(self.failed(Call::Receive))?, |bytes| incoming.arrived(bytes))

@@ -109,6 +109,7 @@ impl<'scope, T> Request<'scope, T> {
             }
             State::Whole(mut operation) => match operation.place() {
                 Some((communicator, call)) => {
+                    communicator.tell_again(call);
                     let waited = communicator.process().wait_for_awaited(operation.awaited(), || operation.take());
                     waited.map_err(communicator.failed(call))?
                 }
@@ -129,6 +130,7 @@ impl<'scope, T> Request<'scope, T> {
             each(awaited);
             others.iter().for_each(|other| each(other.awaited()));
         };
+        communicator.tell_again(call);
         let process = communicator.process();
         let waited = process.wait_for_several(Several::All, awaited, all, || self.is_done().then_some(()));
         waited.map_err(communicator.failed(call))
@@ -234,7 +236,7 @@ impl<'scope, T> Request<'scope, T> {
     }
 
     /// Whether it has completed, as far as has become known.
-    fn is_done(&mut self) -> bool {
+    pub(crate) fn is_done(&mut self) -> bool {
         match self.take() {
             Some(result) => {
                 self.state = State::Done(result);

@@ -122,8 +122,11 @@ impl Pending {
     pub(crate) fn wait(&self) -> Result<Status> {
         let process = self.communicator.process();
         let outcome = match self.flight {
-            Flight::Operation(id) => process.wait(id),
-            Flight::Collective(id) => process.wait_for_task(id),
+            Flight::Operation(id) => process.wait_for_started(id, (self.call, self.communicator.context())),
+            Flight::Collective(id) => {
+                self.communicator.tell_again(self.call);
+                process.wait_for_task(id)
+            }
         };
         self.status(outcome)
     }

@@ -1,9 +1,9 @@
 //! Waiting for several requests at once (MPI-5.0 section 3.7.5).
 
-use rwmpi_transport::Backoff;
+use std::cell::RefCell;
 
-use crate::departure::{DepartureWatch, Listed, Several};
-use crate::waiting::{Awaited, PUBLISHED_AFTER};
+use crate::departure::Several;
+use crate::waiting::Awaited;
 use crate::{Request, Result};
 
 /// An example that waits for two receives, in a scope.
@@ -50,14 +50,8 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
 )]
 #[doc(alias = "MPI_Waitany")]
 pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
-    let mut waiting = Waiting::default();
-    while !requests.is_empty() {
-        if let Some(completed) = look_at_any(requests)? {
-            return Ok(Some(completed));
-        }
-        waiting.idle(requests)?;
-    }
-    Ok(None)
+    wait_for_first(requests)?;
+    look_at_any(requests)
 }
 
 /// As [`wait_any`], without waiting (MPI_Testany).
@@ -75,7 +69,7 @@ pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
     Ok(completed)
 }
 
-/// As [`test_any`], for who may wait.
+/// The first that has completed by now.
 fn look_at_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     for place in 0..requests.len() {
         if requests[place].look()? {
@@ -94,14 +88,8 @@ fn look_at_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T
 )]
 #[doc(alias = "MPI_Waitsome")]
 pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
-    let mut waiting = Waiting::default();
-    loop {
-        let completed = look_at_some(requests)?;
-        if !completed.is_empty() || requests.is_empty() {
-            return Ok(completed);
-        }
-        waiting.idle(requests)?;
-    }
+    wait_for_first(requests)?;
+    look_at_some(requests)
 }
 
 /// As [`wait_some`], without waiting (MPI_Testsome).
@@ -119,7 +107,7 @@ pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
     Ok(completed)
 }
 
-/// As [`test_some`], for who may wait.
+/// All that have completed by now.
 fn look_at_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut ended = Vec::new();
     for (place, request) in requests.iter_mut().enumerate() {
@@ -159,33 +147,17 @@ fn found_nothing<T>(requests: &[Request<'_, T>]) -> Result<()> {
     requests.first().map_or(Ok(()), Request::found_nothing)
 }
 
-/// A wait for whichever of several requests completes first.
-#[derive(Default)]
-struct Waiting {
-    backoff: Backoff,
-    rounds: u32,
-    watch: DepartureWatch,
-}
-
-impl Waiting {
-    /// After a look at all, of which none has completed: waits a little, as long as the transport sees fit.
-    fn idle<T>(&mut self, requests: &[Request<'_, T>]) -> Result<()> {
-        let Some((communicator, call)) = requests.iter().find_map(Request::place) else { return Ok(()) };
-        let process = communicator.process();
-        if process.progress_all().map_err(communicator.failed(call))? {
-            self.backoff.reset();
-            self.watch.reset();
-            return Ok(());
-        }
-        self.rounds = self.rounds.saturating_add(1);
-        let is_time = process.may_sleep_soon.get() || self.rounds.is_multiple_of(PUBLISHED_AFTER);
-        let awaited = |each: &mut dyn FnMut(Awaited)| requests.iter().for_each(|request| each(request.awaited()));
-        let wait = Listed { process, several: Several::Any, each: &awaited };
-        let waited = match self.watch.suspects(process, is_time, &wait) {
-            Ok(true) => Ok(()),
-            Ok(false) => process.idle(&mut self.backoff),
-            Err(failure) => Err(failure),
-        };
-        waited.map_err(communicator.failed(call))
+/// Waits until one of them has completed.
+fn wait_for_first<T>(requests: &mut [Request<'_, T>]) -> Result<()> {
+    if requests.iter_mut().any(Request::is_done) {
+        return Ok(());
     }
+    let Some((communicator, call)) = requests.iter().find_map(Request::place) else { return Ok(()) };
+    communicator.tell_again(call);
+    let first = requests.first().map_or(Awaited::Unknown, Request::awaited);
+    let requests = RefCell::new(requests);
+    let each = |each: &mut dyn FnMut(Awaited)| requests.borrow().iter().for_each(|request| each(request.awaited()));
+    let done = || requests.borrow_mut().iter_mut().any(Request::is_done).then_some(());
+    let waited = communicator.process().wait_for_several(Several::Any, first, each, done);
+    waited.map_err(communicator.failed(call))
 }

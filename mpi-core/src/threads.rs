@@ -7,9 +7,10 @@ use std::any::Any;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, Builder};
 
-use rwmpi_transport::{JobFabric, NodeFabric, SharedPlace};
+use rwmpi_transport::{Job, JobFabric, NodeFabric, SharedPlace};
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
@@ -98,14 +99,50 @@ pub(crate) fn run_tuned_threads<R: Send>(
     (protocol, tuning): (Protocol, &Tuning),
     rank_main: impl Fn(&Universe) -> R + Sync,
 ) -> Result<Vec<R>> {
-    let fabrics = NodeFabric::threads(ranks).map_err(|error| cannot_start(ranks, &error))?;
+    let job = Job::create(ranks, None).map_err(|error| cannot_start(ranks, &error))?;
+    run_in(&job, (protocol, tuning), rank_main)
+}
+
+/// As [`run_threads`], while `beside` looks at the job, in a thread of its own: until what it receives by says that the
+/// sender is gone.
+///
+/// # Errors
+/// As for [`run_threads`].
+///
+/// # Panics
+/// Likewise.
+#[doc(hidden)]
+pub fn run_threads_beside<R: Send>(
+    ranks: usize,
+    rank_main: impl Fn(&Universe) -> R + Sync,
+    beside: impl FnOnce(&Job, &Receiver<()>) + Send,
+) -> Result<Vec<R>> {
+    let tuning = Tuning::of_job()?;
+    let job = &Job::create(ranks, None).map_err(|error| cannot_start(ranks, &error))?;
+    let (running, ended) = channel();
+    thread::scope(move |scope| {
+        // Dropped at the end of this, be it by a panic.
+        let _running = running;
+        scope.spawn(move || beside(job, &ended));
+        run_in(job, (Protocol::Auto, &tuning), rank_main)
+    })
+}
+
+/// Runs the ranks of that job.
+fn run_in<R: Send>(
+    job: &Job,
+    (protocol, tuning): (Protocol, &Tuning),
+    rank_main: impl Fn(&Universe) -> R + Sync,
+) -> Result<Vec<R>> {
+    let ranks = job.peers();
+    let fabrics = NodeFabric::threads_of(job).map_err(|error| cannot_start(ranks, &error))?.into_iter().flatten();
     let first_panic = OnceLock::new();
     let main = |rank: usize, fabric: NodeFabric| {
         let universe = Universe::new(JobFabric::Node(fabric), protocol, tuning, ThreadLevel::Filtered);
         guarded(&universe, (rank, ranks), &first_panic, &rank_main)
     };
     let main = &main;
-    let mains = fabrics.into_iter().enumerate().map(|(rank, fabric)| (rank, move || main(rank, fabric)));
+    let mains = fabrics.enumerate().map(|(rank, fabric)| (rank, move || main(rank, fabric)));
     let ended = on_threads(mains).map_err(|error| cannot_start(ranks, &error))?;
     Ok(results(ended, first_panic))
 }
@@ -172,10 +209,4 @@ impl<E: Display> TestOutcome for std::result::Result<(), E> {
     fn check(self) {
         self.unwrap_or_else(|error| panic!("{error}"));
     }
-}
-
-/// What `#[rwmpi::test]` makes of its function.
-#[doc(hidden)]
-pub fn run_test<O: TestOutcome>(ranks: usize, test: impl Fn(&Universe) -> O + Sync) {
-    run_threads(ranks, Protocol::Auto, |universe| test(universe).check()).unwrap_or_else(|error| panic!("{error}"));
 }

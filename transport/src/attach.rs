@@ -60,8 +60,15 @@ impl NodeFabric {
     /// # Errors
     /// As for [`Job::create`].
     pub fn threads_with_lanes(peers: usize, lanes: usize) -> Result<Vec<Vec<NodeFabric>>, JobError> {
-        let job = Job::create_shaped(&JobShape { lanes, ..JobShape::of(peers) }, None)?;
-        let joined: Vec<Joined> = (0..peers).map(|me| Joined::new(&job, me)).collect::<Result<_, _>>()?;
+        NodeFabric::threads_of(&Job::create_shaped(&JobShape { lanes, ..JobShape::of(peers) }, None)?)
+    }
+
+    /// The fabrics of all peers of a job, in each lane, for threads of this process.
+    ///
+    /// # Errors
+    /// If somebody has taken a place of the job.
+    pub fn threads_of(job: &Job) -> Result<Vec<Vec<NodeFabric>>, JobError> {
+        let joined: Vec<Joined> = (0..job.peers()).map(|me| Joined::new(job, me)).collect::<Result<_, _>>()?;
         joined.iter().for_each(Joined::probe);
         Ok(joined.into_iter().map(|peer| peer.into_lanes().collect()).collect())
     }

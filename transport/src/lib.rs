@@ -152,7 +152,7 @@ pub use page_marks::{Mark, PageMarks};
 #[cfg(not(loom))]
 pub use pmix::PmixError;
 #[cfg(not(loom))]
-pub use records::{Moment, Records, RecordsFile};
+pub use records::{Moment, ProcessorTime, Records, RecordsFile};
 #[cfg(not(loom))]
 pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};

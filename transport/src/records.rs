@@ -39,6 +39,27 @@ pub struct Moment {
     pub nanoseconds: u64,
 }
 
+/// What a thread has had of the processors, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// For how long one has run it.
+    pub ran: u64,
+    /// For how long it was ready to run and had none.
+    pub queued: u64,
+}
+
+impl ProcessorTime {
+    /// That of the calling thread; `None` where the kernel does not tell.
+    pub fn of_thread() -> Option<ProcessorTime> {
+        ProcessorTime::read(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+    }
+
+    fn read(text: &str) -> Option<ProcessorTime> {
+        let mut numbers = text.split_whitespace().map(|word| word.parse().ok());
+        Some(ProcessorTime { ran: numbers.next()??, queued: numbers.next()?? })
+    }
+}
+
 /// Whether the processor's counter goes at one pace on all processors, and never stops.
 fn ticks_are_even() -> bool {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -221,6 +242,12 @@ mod tests {
         let front = [MAGIC, 1, 1024, 0, 0];
         other.write_all_at(&front.map(u64::to_ne_bytes).concat(), 0).unwrap();
         assert!(Records::map(&other, 0).unwrap_err().to_string().contains("too short"));
+    }
+
+    #[test]
+    fn what_the_kernel_tells_is_understood() {
+        assert_eq!(ProcessorTime::read("15 7 2\n"), Some(ProcessorTime { ran: 15, queued: 7 }));
+        assert_eq!((ProcessorTime::read(""), ProcessorTime::read("15 x 2")), (None, None));
     }
 
     #[test]

@@ -12,6 +12,9 @@ const OUTPUT_ROWS: u16 = 8;
 /// With fewer rows than this the output has none.
 const LOW: u16 = 14;
 
+/// From this width on the keys are told in whole words.
+const WIDE: u16 = 100;
+
 /// What is to be seen, by the user's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
@@ -40,7 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, snapshot: &Snapshot, view: &View) {
         ranks(frame, body, snapshot, view);
     }
     written(frame, output, snapshot);
-    frame.render_widget(Line::from(footline(view)).style(Style::new().fg(Color::DarkGray)), keys);
+    frame.render_widget(Line::from(footline(view, keys.width)).style(Style::new().fg(Color::DarkGray)), keys);
 }
 
 fn headline(snapshot: &Snapshot) -> String {
@@ -49,11 +52,13 @@ fn headline(snapshot: &Snapshot) -> String {
     format!("{} · {time} · {} ranks, {waiting} of them wait", snapshot.title, snapshot.rows.len())
 }
 
-fn footline(view: &View) -> &'static str {
+fn footline(view: &View, width: u16) -> &'static str {
     match view {
         View { confirms: true, .. } => {
             "\\ once more sends SIGQUIT to all ranks, which ends most programs; any other key: no"
         }
+        View { graph: true, .. } if width < WIDE => "w ranks · ↑↓ · d closes the table · \\ SIGQUIT · q ends the job",
+        _ if width < WIDE => "w waits · ↑↓ · d closes the table · \\ SIGQUIT · q ends the job",
         View { graph: true, .. } => {
             "w ranks · ↑↓ more · d leaves the table, the job goes on · \\ SIGQUIT · q ends the job"
         }
@@ -61,50 +66,60 @@ fn footline(view: &View) -> &'static str {
     }
 }
 
-fn ranks(frame: &mut Frame<'_>, area: Rect, snapshot: &Snapshot, view: &View) {
-    let titles =
-        ["rank", "host", "state", "for", "call", "waits for", "holds up", "waiting", "copies", "memory", "core"];
-    let widths = [
-        Constraint::Length(6),
-        Constraint::Length(10),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Fill(3),
-        Constraint::Fill(1),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Length(10),
-        Constraint::Length(9),
-        Constraint::Length(4),
-    ];
-    let rows = snapshot.rows.iter().skip(view.top.min(snapshot.rows.len().saturating_sub(1))).map(row);
-    let header = ratatui::widgets::Row::new(titles).style(Style::new().add_modifier(Modifier::UNDERLINED));
-    frame.render_widget(Table::new(rows, widths).header(header), area);
+/// A column of the ranks' table.
+struct Column {
+    title: &'static str,
+    room: Constraint,
+    /// The terminal's width from which on it is shown: what matters most has room in each.
+    from: u16,
+    cell: fn(&Row) -> String,
 }
 
-fn row(row: &Row) -> ratatui::widgets::Row<'_> {
-    let share = row.share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
-    let waited = row.waited.map_or(String::new(), |seconds| format!("{seconds:.1} s"));
-    let holds_up = if row.holds_up == 0 { String::new() } else { row.holds_up.to_string() };
+const fn column(title: &'static str, room: Constraint, from: u16, cell: fn(&Row) -> String) -> Column {
+    Column { title, room, from, cell }
+}
+
+/// Where all ranks are on one host, that has no column.
+const HOST: &str = "host";
+const COLUMNS: [Column; 11] = [
+    column("rank", Constraint::Length(5), 0, |row| row.rank.to_string()),
+    column(HOST, Constraint::Length(10), 0, |row| row.host.clone()),
+    column("state", Constraint::Length(6), 0, |row| row.state.clone()),
+    column("for", Constraint::Length(7), 0, |row| {
+        row.waited.map_or(String::new(), |seconds| format!("{seconds:.1} s"))
+    }),
+    column("call", Constraint::Fill(3), 0, |row| row.call.clone()),
+    column("waits for", Constraint::Fill(1), 0, |row| row.waits_for.clone()),
+    column("holds up", Constraint::Length(8), 0, |row| {
+        if row.holds_up == 0 { String::new() } else { row.holds_up.to_string() }
+    }),
+    column("waiting", Constraint::Length(7), 70, |row| {
+        row.share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0))
+    }),
+    column("copies", Constraint::Length(10), 110, |row| row.rate.map_or("-".to_owned(), |rate| bytes(rate) + "/s")),
+    column("memory", Constraint::Length(8), 100, |row| row.memory.map_or("-".to_owned(), bytes)),
+    column("core", Constraint::Length(4), 90, |row| row.core.clone()),
+];
+
+fn ranks(frame: &mut Frame<'_>, area: Rect, snapshot: &Snapshot, view: &View) {
+    let several_hosts = snapshot.rows.iter().any(|row| row.host != snapshot.rows[0].host);
+    let is_shown = |column: &&Column| area.width >= column.from && (several_hosts || column.title != HOST);
+    let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
+    let rows = snapshot.rows.iter().skip(view.top.min(snapshot.rows.len().saturating_sub(1)));
+    let rows = rows.map(|row| of_rank(row, &columns));
+    let titles = columns.iter().map(|column| column.title);
+    let header = ratatui::widgets::Row::new(titles).style(Style::new().add_modifier(Modifier::UNDERLINED));
+    frame.render_widget(Table::new(rows, columns.iter().map(|column| column.room)).header(header), area);
+}
+
+fn of_rank(row: &Row, columns: &[&Column]) -> ratatui::widgets::Row<'static> {
     let color = match (row.holds_up, row.waited) {
         (1.., None) => Color::Red,
         (_, Some(_)) => Color::Yellow,
         _ => Color::Reset,
     };
-    let cells = [
-        row.rank.to_string(),
-        row.host.clone(),
-        row.state.clone(),
-        waited,
-        row.call.clone(),
-        row.waits_for.clone(),
-        holds_up,
-        share,
-        row.rate.map_or("-".to_owned(), |rate| bytes(rate) + "/s"),
-        row.memory.map_or("-".to_owned(), bytes),
-        row.core.clone(),
-    ];
-    ratatui::widgets::Row::new(cells.map(Cell::from)).style(Style::new().fg(color))
+    let cells = columns.iter().map(|column| Cell::from((column.cell)(row)));
+    ratatui::widgets::Row::new(cells).style(Style::new().fg(color))
 }
 
 fn graph(frame: &mut Frame<'_>, area: Rect, snapshot: &Snapshot, view: &View) {
@@ -187,14 +202,31 @@ mod tests {
     fn ranks_and_output_are_seen() {
         let screen = screen(140, 20, &snapshot(), &View::default());
         assert_eq!(screen[0], "./heat · 12 s · 2 ranks, 1 of them wait");
-        assert!(screen[1].starts_with("rank   host       state    for"), "{}", screen[1]);
+        assert!(screen[1].starts_with("rank  state  for     call"), "{}", screen[1]);
         let busy = &screen[2];
-        for words in ["1      atlas      runs", "send to rank 0, tag 7", " 2 ", "25 %", "4.7 GiB/s", "61 MiB", " 3"] {
+        for words in ["1     runs", "send to rank 0, tag 7", " 2 ", "25 %", "4.7 GiB/s", "61 MiB", " 3"] {
             assert!(busy.contains(words), "no {words:?} in {busy}");
         }
-        assert!(screen[3].contains("waits    2.5 s") && screen[3].contains("rank 1"), "{}", screen[3]);
+        assert!(screen[3].contains("waits  2.5 s") && screen[3].contains("rank 1"), "{}", screen[3]);
         assert!(screen.iter().any(|line| line.contains("step 2")), "{screen:#?}");
         assert!(screen[19].contains("w who waits for whom"), "{}", screen[19]);
+    }
+
+    #[test]
+    fn a_terminal_of_the_usual_width_shows_calls_and_keys() {
+        let screen_text = screen(80, 24, &snapshot(), &View::default()).join("\n");
+        for words in ["send to rank 0, tag 7", "rank 1", "waits  2.5 s", "q ends the job"] {
+            assert!(screen_text.contains(words), "no {words:?} in {screen_text}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_told_where_there_are_several() {
+        let mut snapshot = snapshot();
+        assert!(!screen(140, 20, &snapshot, &View::default()).join("\n").contains("atlas"));
+        snapshot.rows[1].host = "helios".into();
+        let screen_text = screen(140, 20, &snapshot, &View::default()).join("\n");
+        assert!(screen_text.contains("atlas") && screen_text.contains("helios"), "{screen_text}");
     }
 
     #[test]
@@ -212,7 +244,7 @@ mod tests {
             screen(width, height, &snapshot(), &View { top: 77, ..View::default() });
         }
         let low = screen(100, 8, &snapshot(), &View::default()).join("\n");
-        assert!(low.contains("atlas") && !low.contains("step 2"), "{low}");
+        assert!(low.contains("2.5 s") && !low.contains("step 2"), "{low}");
     }
 
     #[test]

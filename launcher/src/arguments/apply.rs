@@ -13,7 +13,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What applies to the program of a section. What is left are options of the whole job.
@@ -62,6 +62,7 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::PrintExitCodes => spec.say_endings = true,
         Id::Profile if given.values.is_empty() => spec.profile = Some(profile::USUAL_PAGE.into()),
         Id::Profile => spec.profile = Some(own_file(given)?),
+        Id::Trace if given.values.is_empty() => spec.trace = Some(profile::USUAL_TRACE.into()),
         Id::Trace => spec.trace = Some(own_file(given)?),
         Id::DoNotLaunch => spec.starts_nothing = true,
         Id::Quiet => spec.quiet = true,
@@ -82,11 +83,25 @@ fn universe_size(given: &Given) -> Result<Option<usize>, String> {
     }
 }
 
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the first of these words is the file that an option before it may name, rather than another option or the
+/// program, after which there need not be anything.
+pub(super) fn begins_with_a_file(words: &[OsString]) -> bool {
+    let [word, _, ..] = words else { return false };
+    if word.as_bytes().starts_with(b"-") || word == ":" || is_program(Path::new(word)) {
+        return false;
+    }
+    let in_path = |path: OsString| env::split_paths(&path).any(|folder| is_program(&folder.join(word)));
+    word.as_bytes().contains(&b'/') || !env::var_os("PATH").is_some_and(in_path)
+}
+
 /// A file that is to be written: not an option or a program, which are there where the file's name was left out.
 fn own_file(given: &Given) -> Result<PathBuf, String> {
     let path = PathBuf::from(&given.values[0]);
-    let is_program = || path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
-    if given.values[0].as_bytes().starts_with(b"-") || is_program() {
+    if given.values[0].as_bytes().starts_with(b"-") || is_program(&path) {
         return Err(given.refuse("it is to be a file to write to, and this is an option or a program"));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -51,7 +51,7 @@ fn values(known: &Known) -> String {
     known
         .values
         .iter()
-        .map(|value| if value.starts_with('[') { (*value).to_owned() } else { format!(" {value}") })
+        .map(|value| if value.starts_with("[=") { (*value).to_owned() } else { format!(" {value}") })
         .collect()
 }
 

@@ -407,9 +407,9 @@ const JOB: &[Known] = &[
     does(
         Id::Trace,
         &["trace"],
-        &["FILE"],
+        &["[FILE]"],
         "I",
-        "Write what each rank did when, with arrows from sends to receives, as a trace that Perfetto opens",
+        "Write what each rank did when, with arrows from sends to receives, as a trace that Perfetto opens [default: rwmpi-trace.json]",
     ),
     does(
         Id::Display,

@@ -205,7 +205,7 @@ const OF_PEERS: [(&str, &str); 3] = [
          outfile=o errfile=e nameserver=a disable-auto-cleanup disable-hostname-propagation localhost=a usize=3 aps mps gdb gdba=1 \
          gdb-args=x gtool=x gtoolfile=x hosts-group=a iface=lo s=all silent-abort nolocal tune=F print-rank-map \
          prepend-timestamp prot cpu-bind=x binding=pin=yes wdir=/ gwdir=/ path=/bin gpath=/bin umask=022 ordered-output \
-         check-mpi trace=t.json trace-collectives trace-imbalance tmpdir=/tmp branch-count=2 pmi-connect=lazy-cache pmi-aggregate \
+         check-mpi trace trace-collectives trace-imbalance tmpdir=/tmp branch-count=2 pmi-connect=lazy-cache pmi-aggregate \
          pmi-noaggregate prefork noconf use-app-topology=x ilp64",
     ),
     (
@@ -317,8 +317,13 @@ fn profiles_and_traces_have_files() {
     assert_eq!(spec("--trace t.json a").trace, Some("t.json".into()));
     assert_eq!(spec("--trace=t.json a").trace, Some("t.json".into()));
     // As others' launchers have it, without a file.
-    assert!(refused("-trace -n 2 a").contains("a file to write to"));
-    assert!(refused("-trace /bin/sh -n 2 a").contains("a file to write to"));
+    for line in
+        ["-trace -n 2 a", "-n 2 -trace /bin/sh x", "-trace a", "-trace sh x", "--trace a : b", "-trace -- t.json a"]
+    {
+        assert_eq!(spec(line).trace, Some("rwmpi-trace.json".into()), "{line}");
+    }
+    assert_eq!(spec("-trace sh x").sections[0].program, "sh");
+    assert!(refused("--trace=/bin/sh a").contains("a file to write to"));
     assert!(refused("--profile=/no/such/p.html a").contains("no such folder"));
     assert!(shown("--help").contains("--profile[=FILE]"));
 }

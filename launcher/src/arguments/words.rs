@@ -1,5 +1,6 @@
 //! Words of a command line: which option each is, and what belongs to it.
 
+use super::apply::begins_with_a_file;
 use super::table::{Id, Known, OPTIONS, What};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -53,7 +54,8 @@ pub(super) fn split<'a>(
         if values.len() > known.values.len() {
             return Err(format!("'{name}' takes no value"));
         }
-        let Some((more, after)) = after.split_at_checked(missing) else {
+        let may_follow = values.is_empty() && known.values == ["[FILE]"] && begins_with_a_file(after);
+        let Some((more, after)) = after.split_at_checked(missing.max(usize::from(may_follow))) else {
             return Err(format!("'{name}' needs {}", known.values.join(" and ")));
         };
         values.extend_from_slice(more);

@@ -233,6 +233,30 @@ pub(super) mod tests {
         Job { title: "./late".to_owned(), duration: 1000, ranks: vec![sender, receiver] }
     }
 
+    /// A job of ranks that run for 1000 and wait for each other's messages as long as that says; else they compute.
+    pub(in super::super) fn job_of<const RANKS: usize>(waits: &[[u64; RANKS]; RANKS]) -> Job {
+        let rank = |waits: &[u64; RANKS]| {
+            let waited = waits.iter().sum();
+            let peers = waits.map(|time| {
+                let mut peer = Peer::default();
+                peer.waits[Reason::Message as usize] = [u64::from(time > 0), time];
+                peer
+            });
+            let receive = Function {
+                name: "MPI_Recv".to_owned(),
+                calls: 1,
+                time: waited,
+                waiting: waited,
+                longest: waited,
+                bytes: 8,
+            };
+            let (functions, peers) = (vec![receive], peers.to_vec());
+            let notes = Recorded { functions, inside: waited, waited, peers, ended: Some(1000), ..Recorded::default() };
+            Rank { host: "here".to_owned(), began: 0, ended: 1000, notes: Some(notes) }
+        };
+        Job { title: "./job".to_owned(), duration: 1000, ranks: waits.iter().map(rank).collect() }
+    }
+
     #[test]
     fn messages_are_paired_in_order() {
         let mut job = late_sender();

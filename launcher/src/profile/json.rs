@@ -34,13 +34,15 @@ fn of_rank(number: usize, rank: &Rank) -> String {
     let head = format!("{{\"rank\": {number}, \"host\": {}", string(&rank.host));
     let Some(notes) = &rank.notes else { return head + ", \"joined\": false}" };
     format!(
-        "{head}, \"joined\": true, \"finalized\": {}, \"began\": {}, \"ended\": {}, \"inMPI\": {}, \"waiting\": {}, \"uncounted\": {},\n \
+        "{head}, \"joined\": true, \"finalized\": {}, \"began\": {}, \"ended\": {}, \"inMPI\": {}, \"waiting\": {}, \"onProcessor\": {}, \"queued\": {}, \"uncounted\": {},\n \
          \"functions\": [{}],\n \"peers\": [{}],\n \"sizes\": [{}],\n \"collectives\": [{}],\n \"ways\": {}}}",
         notes.ended.is_some(),
         rank.began,
         rank.ended,
         notes.inside,
         notes.waited,
+        notes.ran,
+        notes.queued,
         notes.uncounted,
         functions(notes),
         peers(notes),

@@ -4,6 +4,8 @@
 //! A host makes a file of notes for its ranks ([`Notes`]), which they inherit, and reads it when they have ended: so
 //! what a rank noted before it was killed is there, too. Whoever watches the job puts all hosts' notes together.
 
+mod answer;
+mod blame;
 mod clock;
 mod gathered;
 mod json;
@@ -23,6 +25,9 @@ use std::path::{Path, PathBuf};
 
 /// The page that `--profile` makes if it is not told another.
 pub(crate) const USUAL_PAGE: &str = "rwmpi-profile.html";
+
+/// The trace that `--trace` writes if it is not told another file.
+pub(crate) const USUAL_TRACE: &str = "rwmpi-trace.json";
 
 /// Writes what the job asks for; what is to be said of it.
 pub(crate) fn write(spec: &JobSpec, title: &str, ranks: usize, notes: Vec<(String, RankNotes)>) -> String {

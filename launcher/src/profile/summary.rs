@@ -1,13 +1,12 @@
-//! What the notes of all ranks say together, and the few sentences that answer why a job takes as long as it does.
+//! What the notes of all ranks say together, and how numbers are told.
 
-use super::gathered::{Job, said};
+use super::answer::{self, Sums};
+use super::gathered::Job;
 use rwmpi_core::profile::recorded::{Function, Reason};
 use std::collections::BTreeMap;
 
 /// Less of the ranks' time than this, per mille, is not worth a word.
-const LITTLE: u64 = 50;
-/// A rank that computes this much longer than the others on average, per cent, has more to do.
-const UNEVEN: u64 = 120;
+pub(super) const LITTLE: u64 = 50;
 
 /// A job in numbers.
 pub(super) struct Summary {
@@ -38,10 +37,7 @@ pub(super) fn of(job: &Job) -> Summary {
     let awaited = awaited(job);
     let inside = job.noted().map(|(_, _, notes)| notes.inside).sum();
     let waited = job.noted().map(|(_, _, notes)| notes.waited).sum();
-    let mut answer = vec![shares(job, inside, waited)];
-    if job.noted().next().is_some() {
-        answer.extend([who(job, &awaited, waited, inside), calls(job, &functions)]);
-    }
+    let answer = answer::of(job, &Sums { functions: &functions, awaited: &awaited, inside, waited });
     Summary { functions, awaited, waited, answer }
 }
 
@@ -81,81 +77,7 @@ fn awaited(job: &Job) -> Vec<Awaited> {
     awaited
 }
 
-fn shares(job: &Job, inside: u64, waited: u64) -> String {
-    let (count, run) = (job.noted().count(), job.run());
-    if count == 0 {
-        return "No rank has left notes: none has joined the job by this library.".to_owned();
-    }
-    let ranks = if count == 1 { "1 rank".to_owned() } else { format!("{count} ranks") };
-    format!(
-        "{ranks}, {}: {} of their time is in MPI, {} is waiting for other ranks.",
-        time(job.duration),
-        per_cent(inside, run),
-        per_cent(waited, run)
-    )
-}
-
-fn who(job: &Job, awaited: &[Awaited], waited: u64, inside: u64) -> String {
-    let run = job.run();
-    if per_mille(waited, run) < LITTLE {
-        let rest = if per_mille(inside, run) < 4 * LITTLE { "the program's own work" } else { "moving data in MPI" };
-        return format!("The ranks hardly wait for each other; what takes time is {rest}.");
-    }
-    let Some(Awaited { rank, time: lost, reason, most }) = awaited.first() else {
-        return "Whom they wait for is not known.".to_owned();
-    };
-    // Twice its share; of few ranks, half of all.
-    let words = if *lost * job.ranks.len().max(4) as u64 >= 2 * waited {
-        "holds the others up"
-    } else {
-        "is waited for most, but no rank stands out"
-    };
-    let who = match most {
-        (most, waited) if waited < lost => format!("; rank {most} waited most, {}", time(*waited)),
-        _ => String::new(),
-    };
-    format!(
-        "Rank {rank} {words}: of {} waited, {} are for it, mostly for {}{who}.{}",
-        time(waited),
-        time(*lost),
-        said(*reason),
-        work(job, *rank)
-    )
-}
-
-/// Whether a rank has more to do than others.
-fn work(job: &Job, rank: usize) -> String {
-    let computing = |number: usize| {
-        let rank = &job.ranks[number];
-        rank.ran().saturating_sub(rank.notes.as_ref().map_or(0, |notes| notes.inside))
-    };
-    let others: Vec<u64> =
-        job.noted().filter(|(number, ..)| *number != rank).map(|(number, ..)| computing(number)).collect();
-    if others.is_empty() {
-        return String::new();
-    }
-    let average = others.iter().sum::<u64>() / others.len() as u64;
-    if computing(rank) * 100 < average * UNEVEN {
-        return String::new();
-    }
-    format!(" Outside MPI it spends {}, the others {} on average.", time(computing(rank)), time(average))
-}
-
-fn calls(job: &Job, functions: &[Function]) -> String {
-    let run = job.run();
-    let told = |function: &Function| {
-        let waiting = match per_mille(function.waiting, function.time) {
-            0..LITTLE => String::new(),
-            _ => format!(", {} of it waiting", per_cent(function.waiting, function.time)),
-        };
-        let calls = if function.calls == 1 { "call" } else { "calls" };
-        format!("{} {} ({} {calls}{waiting})", function.name, per_cent(function.time, run), function.calls)
-    };
-    let most: Vec<String> = functions.iter().take(3).map(told).collect();
-    if most.is_empty() { "No call was made.".to_owned() } else { format!("Of the ranks' time: {}.", most.join(", ")) }
-}
-
-fn per_mille(part: u64, whole: u64) -> u64 {
+pub(super) fn per_mille(part: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(part) * 1000 / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
@@ -205,24 +127,7 @@ fn three_digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gathered::tests::late_sender;
     use super::*;
-
-    #[test]
-    fn the_late_sender_is_named() {
-        let summary = of(&late_sender());
-        let [shares, who, calls] = &summary.answer[..] else { panic!("{:?}", summary.answer) };
-        assert_eq!(shares, "2 ranks, 1.00 µs: 42 % of their time is in MPI, 40 % is waiting for other ranks.");
-        assert!(
-            who.starts_with("Rank 0 holds the others up: of 800 ns waited, 800 ns are for it, mostly for messages that it sends late."),
-            "{who}"
-        );
-        assert!(who.ends_with("Outside MPI it spends 980 ns, the others 185 ns on average."), "{who}");
-        assert!(
-            calls.starts_with("Of the ranks' time: MPI_Recv 41 % (1 call, 98 % of it waiting), MPI_Send 1.0 %"),
-            "{calls}"
-        );
-    }
 
     #[test]
     fn numbers_have_units() {

@@ -29,6 +29,9 @@ pub fn message(input: TokenStream) -> TokenStream {
 
 /// A test that runs as a job of several ranks, each a thread: `#[rwmpi::test(ranks = 4)]` on a function that takes a
 /// `&Universe` and returns nothing or a `Result`. It fails if any rank fails, and says which.
+///
+/// A test whose ranks all wait for each other fails after some seconds with a report of who waits for what. One that is
+/// not over after a minute, or after `timeout = 5` seconds, fails with what each rank was doing.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, function: TokenStream) -> TokenStream {
     let function = parse_macro_input!(function as ItemFn);

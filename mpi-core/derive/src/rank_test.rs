@@ -2,23 +2,25 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
 use syn::{Error, ItemFn, LitInt, meta};
 
+/// How many seconds a test has that says nothing of it.
+const TIMEOUT: usize = 60;
+
 pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
-    let mut ranks = None;
+    let (mut ranks, mut timeout) = (None, TIMEOUT);
     let parser = meta::parser(|meta| {
-        if !meta.path.is_ident("ranks") {
-            return Err(meta.error("the one argument is `ranks`, as in #[rwmpi::test(ranks = 4)]"));
+        if meta.path.is_ident("ranks") {
+            ranks = Some(number(&meta, "a job has at least one rank")?);
+        } else if meta.path.is_ident("timeout") {
+            timeout = number(&meta, "a test has at least one second")?;
+        } else {
+            let text = "the arguments are `ranks` and `timeout`, as in #[rwmpi::test(ranks = 4, timeout = 10)]";
+            return Err(meta.error(text));
         }
-        let literal: LitInt = meta.value()?.parse()?;
-        match literal.base10_parse::<usize>()? {
-            0 => Err(Error::new_spanned(literal, "a job has at least one rank")),
-            number => {
-                ranks = Some(number);
-                Ok(())
-            }
-        }
+        Ok(())
     });
     parser.parse2(arguments)?;
     let signature = &function.sig;
@@ -37,7 +39,16 @@ pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStre
         #(#attributes)*
         #visibility fn #name() {
             #body
-            ::rwmpi::run_test(#ranks, #name);
+            ::rwmpi::run_test(#ranks, #timeout, #name);
         }
     })
+}
+
+/// The value of an argument, which is not to be 0.
+fn number(meta: &ParseNestedMeta<'_>, none: &str) -> syn::Result<usize> {
+    let literal: LitInt = meta.value()?.parse()?;
+    match literal.base10_parse()? {
+        0 => Err(Error::new_spanned(literal, none)),
+        number => Ok(number),
+    }
 }

@@ -397,6 +397,17 @@ impl Process {
         completed.unwrap_or_else(|| self.wait_on(id))
     }
 
+    /// As [`Process::wait`], of an operation that an earlier call has started. If it has not completed, the watchers hear
+    /// what it was: what they were told last may have been another.
+    #[inline]
+    pub(crate) fn wait_for_started(&self, id: OperationId, (call, context): (Call, u32)) -> Outcome {
+        let completed = self.engine().collect(id);
+        completed.unwrap_or_else(|| {
+            self.tell(call, Target::NONE, context, 0);
+            self.wait_on(id)
+        })
+    }
+
     fn wait_on(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
         let waited = self.wait_for_awaited(Awaited::Operation(id), || self.engine().collect(id));

@@ -28,6 +28,10 @@ fn main() -> rwmpi::Result<()> {
             send_ten(world)?;
             return universe.finalize();
         }
+        "wait-late" => {
+            wait_for_late_ones(world)?;
+            return universe.finalize();
+        }
         "seldom" => {
             meet_seldom(world)?;
             println!("rank {rank}: all in order");
@@ -68,6 +72,29 @@ fn main() -> rwmpi::Result<()> {
         "cycle" => _ = world.recv(&mut buffer, (rank + 1) % size, 7)?,
         _ if rank == 0 => _ = world.recv(&mut buffer, ANY_SOURCE, 9)?,
         _ => world.barrier()?,
+    }
+    Ok(())
+}
+
+/// Rank 1 starts a receive, sends, and waits for what rank 0 sends late; then once more, for the first of several.
+fn wait_for_late_ones(world: &Communicator) -> rwmpi::Result<()> {
+    for round in 0..2 {
+        match world.rank() {
+            0 => {
+                std::thread::sleep(Duration::from_millis(100));
+                world.send_value(&1_u64, 1, 1)?;
+                world.recv_value::<u64>(1, 2)?;
+            }
+            1 => {
+                let incoming = world.irecv_value::<u64>(0, 1)?;
+                world.send_value(&2_u64, 0, 2)?;
+                match round {
+                    0 => _ = incoming.wait()?,
+                    _ => _ = rwmpi::wait_any(&mut vec![incoming])?,
+                }
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

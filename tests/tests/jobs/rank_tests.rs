@@ -32,3 +32,43 @@ fn an_error_is_a_failure_of_its_rank(universe: &Universe) -> Result<()> {
         _ => world.barrier(),
     }
 }
+
+#[rwmpi::test(ranks = 3)]
+#[should_panic(expected = "rank 0 waits for rank 1, rank 1 waits for rank 0")]
+fn a_test_that_hangs_fails_with_a_report(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    match world.rank() {
+        rank @ 0..2 => world.recv(&mut [0_u8], 1 - rank, 7).map(drop),
+        _ => Ok(()),
+    }
+}
+
+#[rwmpi::test(ranks = 2)]
+#[should_panic(expected = "rank 0, in receive, waits for a receive from rank 1, tag 3")]
+fn a_wait_is_told_as_what_was_started(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (incoming, to) = (world.irecv_value::<u64>(1 - world.rank(), 3)?, 1 - world.rank());
+    // What it does in between is not what it waits for.
+    world.send(&[0_u8], to, 4)?;
+    world.recv(&mut [0_u8], to, 4)?;
+    world.barrier()?;
+    incoming.wait().map(drop)
+}
+
+#[rwmpi::test(ranks = 2)]
+#[should_panic(expected = "waits for the first of 2: receive from rank 1, tag 1; receive from rank 1, tag 2")]
+fn a_wait_for_the_first_of_several_is_told(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let other = 1 - world.rank();
+    let mut requests = vec![world.irecv_value::<u64>(other, 1)?, world.irecv_value::<u64>(other, 2)?];
+    rwmpi::wait_any(&mut requests).map(drop)
+}
+
+#[rwmpi::test(ranks = 2, timeout = 2)]
+#[should_panic(expected = "the test is not over after 2 s")]
+fn a_test_has_a_time_limit(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let mut incoming = world.irecv_value::<u64>(1 - world.rank(), 3)?;
+    while !incoming.test()? {}
+    Ok(())
+}

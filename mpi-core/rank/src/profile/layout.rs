@@ -27,6 +27,9 @@ pub(super) const WAITED: usize = 11;
 /// The wait in which it is: since when, and the first word of its event.
 pub(super) const OPEN_WAIT: usize = 12;
 pub(super) const OPEN_WAIT_FOR: usize = 13;
+/// For how long, in nanoseconds, a processor has run the rank, and for how long it was ready and had none.
+pub(super) const RAN: usize = 14;
+pub(super) const QUEUED: usize = 15;
 /// Ways of messages, in the order of [`super::recorded::WAYS`].
 pub(super) const WAYS: usize = 16;
 pub(super) const WAYS_MAX: usize = 16;

@@ -37,6 +37,10 @@ pub struct Recorded {
     pub inside: u64,
     /// Time in them in which nothing happened.
     pub waited: u64,
+    /// For how long a processor has run the rank, in nanoseconds; 0 if that is not known.
+    pub ran: u64,
+    /// For how long it was ready to run and had no processor, in nanoseconds.
+    pub queued: u64,
     /// Calls and collectives that found no room in the tables.
     pub uncounted: u64,
     /// The functions that it has called.
@@ -260,6 +264,8 @@ pub fn read(words: &[u64], peers: usize) -> Option<Recorded> {
         open_wait: words.open_wait(),
         inside: words.at(layout::INSIDE),
         waited: words.at(layout::WAITED),
+        ran: words.at(layout::RAN),
+        queued: words.at(layout::QUEUED),
         uncounted: words.at(layout::UNCOUNTED),
         sizes: (0..layout::SIZES).map(|bits| words.array(layout::SIZES_AT + bits * layout::SIZE)).collect(),
         collectives: words.collectives(functions.len()),

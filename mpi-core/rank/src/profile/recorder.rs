@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
-use rwmpi_transport::{ActivityRecord, Records};
+use rwmpi_transport::{ActivityRecord, ProcessorTime, Records};
 
 use super::layout::{self, Reason};
 use super::recorded::WAYS;
@@ -63,6 +63,8 @@ pub struct Recorder {
     waited: Cell<u64>,
     /// Who has sent the message that was received last.
     heard: Cell<Option<u32>>,
+    /// What the rank had of the processors before it joined.
+    before: Option<ProcessorTime>,
 }
 
 impl Recorder {
@@ -85,6 +87,7 @@ impl Recorder {
             part: Cell::new(None),
             waited: Cell::new(0),
             heard: Cell::new(None),
+            before: ProcessorTime::of_thread(),
         }
     }
 
@@ -221,6 +224,10 @@ impl Recorder {
     /// The rank has finalized, and has sent all this by these ways ([`WAYS`]).
     pub fn finish(&self, ways: [u64; WAYS.len()]) {
         ways.into_iter().enumerate().for_each(|(place, value)| self.records.set(layout::WAYS + place, value));
+        if let (Some(before), Some(now)) = (self.before, ProcessorTime::of_thread()) {
+            self.records.set(layout::RAN, now.ran.saturating_sub(before.ran));
+            self.records.set(layout::QUEUED, now.queued.saturating_sub(before.queued));
+        }
         self.records.set(layout::ENDED, self.records.now());
         self.records.set(layout::STATE, layout::FINALIZED);
     }
