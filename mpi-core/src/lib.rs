@@ -42,6 +42,7 @@ mod info;
 mod job_engine;
 mod lanes;
 mod mark;
+mod meeting_apart;
 pub mod message;
 mod nonblocking_values;
 pub mod one_sided;
@@ -109,6 +110,8 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+#[doc(hidden)]
+pub use rwmpi_transport::port::PortPlace;
 // What front ends of other languages share a rank by.
 #[doc(hidden)]
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use rwmpi_transport::port::Port;
-use rwmpi_transport::spawning::Command;
+use rwmpi_transport::spawning::{Command, ToldOfParents};
 use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
 
 use crate::activity::{Call, Target};
@@ -235,8 +235,12 @@ impl Universe {
         self.parents.as_ref()
     }
 
-    /// Has the launcher start further ranks, which are told of their parents.
-    pub(crate) fn start_more(&self, commands: &[Command], parents: &str) -> std::result::Result<(), String> {
+    /// Has the launcher start further ranks, which are told of their parents; whether as those who may be elsewhere.
+    pub(crate) fn start_more(
+        &self,
+        commands: &[Command],
+        parents: &ToldOfParents,
+    ) -> std::result::Result<bool, String> {
         self.starter.borrow().start_more(commands, parents)
     }
 

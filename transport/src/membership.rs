@@ -22,7 +22,7 @@ use crate::job_error::JobError;
 use crate::joint::Parents;
 use crate::pmi::Pmi;
 use crate::records::Records;
-use crate::spawning::{self, Command};
+use crate::spawning::{self, Command, ToldOfParents};
 use crate::{ActivityRecord, ClusterFabric, Fabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
@@ -95,12 +95,12 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// Has the launcher start further processes, a job of their own, which is told of its parents: a word of
-    /// [`Parents::said`]. Returns when all run.
+    /// Has the launcher start further processes, a job of their own, which is told of its parents. Returns when all run;
+    /// whether they have been told what holds wherever they are.
     ///
     /// # Errors
     /// Says in a sentence why none has been started.
-    pub fn start_more(&self, commands: &[Command], parents: &str) -> Result<(), String> {
+    pub fn start_more(&self, commands: &[Command], parents: &ToldOfParents) -> Result<bool, String> {
         if self.board.is_some() || !self.watches {
             return Err(
                 "further processes are started by the mpiexec of this library, and this process was not started by it"
@@ -366,7 +366,7 @@ fn exchange_addresses(
 }
 
 /// Whether shared memory is not to be used.
-fn only_network() -> Result<bool, JobError> {
+pub(crate) fn only_network() -> Result<bool, JobError> {
     match environment::text_of(TRANSPORT)?.as_deref() {
         None | Some("auto") => Ok(false),
         Some("tcp") => Ok(true),
@@ -378,7 +378,7 @@ fn only_network() -> Result<bool, JobError> {
 }
 
 /// Where to listen: where the launcher says; else, if all processes are on this machine, where nobody else can come.
-fn interface(all_here: bool) -> Result<IpAddr, JobError> {
+pub(crate) fn interface(all_here: bool) -> Result<IpAddr, JobError> {
     match environment::text_of(LISTEN)? {
         Some(text) => {
             let what = format!("{text:?} is not an address");

@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
 use crate::descriptor::raised;
-use crate::spawning::{BEGINNING, unescaped};
+use crate::spawning::{BEGINNING, ELSEWHERE, unescaped};
 
 /// The descriptor of the connection to the launcher.
 pub const PMI_FD: &str = "PMI_FD";
@@ -163,11 +163,11 @@ impl Pmi {
     }
 
     /// Has the launcher start further processes, as that request says ([`crate::spawning::request`]); in the result,
-    /// why it does not.
+    /// whether they may be elsewhere, or why it does not.
     ///
     /// # Errors
     /// If the launcher is gone.
-    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<(), String>, PmiError> {
+    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<bool, String>, PmiError> {
         self.connection.write_all(request.as_bytes())?;
         let reply = self.hear()?;
         let message = Message::new(&reply);
@@ -175,7 +175,8 @@ impl Pmi {
             return Err(PmiError::Refused { request: BEGINNING.to_owned(), reply });
         }
         let why = message.get("msg").map_or_else(|| "it does not say why".to_owned(), unescaped);
-        Ok(if is_success(&message) { Ok(()) } else { Err(why) })
+        let is_elsewhere = reply.split_ascii_whitespace().any(|word| word == ELSEWHERE);
+        Ok(if is_success(&message) { Ok(is_elsewhere) } else { Err(why) })
     }
 
     /// Has the launcher end the job. There is no reply; a launcher that is gone has ended it.

@@ -13,8 +13,15 @@ pub const BEGINNING: &str = "mcmd=spawn";
 pub const ENDING: &str = "endcmd";
 /// Says that texts are [`escaped`].
 pub const ESCAPED: &str = "escaped=1";
-/// The key under which the started processes are told of their parents.
+/// The key under which the started processes are told of their parents, if all are on one machine.
 pub const PARENTS_KEY: &str = "rwmpi-parents";
+/// The key under which they are told of their parents if they are not.
+pub const PARENTS_ELSEWHERE_KEY: &str = "rwmpi-parents-elsewhere";
+/// What stands for that in the environment of the started processes, which ask the launcher for it: it has a secret.
+pub const PARENTS_ASKED_FOR: &str = "ask";
+/// A word of the launcher's answer: the new processes are not all on the machine of those who have asked for them, or
+/// could not know that.
+pub const ELSEWHERE: &str = "place=elsewhere";
 
 /// A program to start as several processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,11 +36,23 @@ pub struct Command {
     pub hints: Vec<(String, String)>,
 }
 
+/// What the new processes are told of their parents ([`crate::Parents::said`]), whichever it is that the launcher can
+/// make true.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldOfParents {
+    /// If all are on one machine.
+    pub here: Option<String>,
+    /// Wherever they are.
+    pub elsewhere: Option<String>,
+}
+
 /// The request to start these, and to tell them that of their parents; in error, what can't be said.
 ///
 /// # Errors
 /// If a text is too long for the launcher.
-pub fn request(commands: &[Command], parents: &str) -> Result<String, String> {
+pub fn request(commands: &[Command], parents: &ToldOfParents) -> Result<String, String> {
+    let told = [(PARENTS_KEY, &parents.here), (PARENTS_ELSEWHERE_KEY, &parents.elsewhere)];
+    let told: Vec<_> = told.into_iter().filter_map(|(key, told)| Some((key, told.as_deref()?))).collect();
     let mut text = String::new();
     for (before, command) in commands.iter().enumerate() {
         let Command { program, arguments, processes, hints } = command;
@@ -42,7 +61,10 @@ pub fn request(commands: &[Command], parents: &str) -> Result<String, String> {
         for (number, argument) in (1..).zip(arguments) {
             let _ = writeln!(text, "arg{number}={}", escaped(argument));
         }
-        let _ = writeln!(text, "preput_num=1\npreput_key_0={PARENTS_KEY}\npreput_val_0={parents}");
+        let _ = writeln!(text, "preput_num={}", told.len());
+        for (number, (key, told)) in told.iter().enumerate() {
+            let _ = writeln!(text, "preput_key_{number}={key}\npreput_val_{number}={told}");
+        }
         let _ = writeln!(text, "info_num={}", hints.len());
         for (number, (key, value)) in hints.iter().enumerate() {
             let _ = writeln!(text, "info_key_{number}={}\ninfo_val_{number}={}", escaped(key), escaped(value));
@@ -106,8 +128,12 @@ mod tests {
         let expected = "mcmd=spawn\nescaped=1\nnprocs=3\nexecname=./a%20b\ntotspawns=1\nspawnssofar=1\nargcnt=1\narg1=x%0ay\n\
                         preput_num=1\npreput_key_0=rwmpi-parents\npreput_val_0=2/word\ninfo_num=1\ninfo_key_0=wdir\ninfo_val_0=/tmp\n\
                         endcmd\n";
-        assert_eq!(request(std::slice::from_ref(&command), "2/word").as_deref(), Ok(expected));
+        let parents = ToldOfParents { here: Some("2/word".to_owned()), elsewhere: None };
+        assert_eq!(request(std::slice::from_ref(&command), &parents).as_deref(), Ok(expected));
+        let both = ToldOfParents { elsewhere: Some("2/port".to_owned()), ..parents };
+        let said = request(std::slice::from_ref(&command), &both).unwrap();
+        assert!(said.contains("preput_num=2\n") && said.contains("_1=rwmpi-parents-elsewhere\npreput_val_1=2/port\n"));
         let long = Command { arguments: vec!["x".repeat(LINE_MAX)], ..command };
-        assert!(request(&[long], "").unwrap_err().contains("4101 bytes"));
+        assert!(request(&[long], &both).unwrap_err().contains("4101 bytes"));
     }
 }
