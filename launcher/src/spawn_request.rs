@@ -283,7 +283,7 @@ fn is_success(reply: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rwmpi_transport::spawning::{self, ToldOfParents};
+    use rwmpi_transport::spawning::{self, Spelling, ToldOfParents};
 
     fn read(lines: &str) -> Option<SpawnRequest> {
         let mut lines = lines.lines();
@@ -311,7 +311,7 @@ mod tests {
     /// The job that a rank of a job on those hosts asks for, being on the first one, and whether it is on its host.
     fn job_of(hosts: &[&str], hints: &[&[(&str, &str)]], parents: ToldOfParents) -> Result<(JobSpec, bool), String> {
         let commands: Vec<Command> = hints.iter().map(|hints| command("x", hints)).collect();
-        let request = read(&spawning::request(&commands, &parents).unwrap()).unwrap();
+        let request = read(&spawning::request(&commands, &parents, Spelling::Escaped).unwrap()).unwrap();
         let mut of = JobSpec::new(Section::new("y").ranks(5)).environment("A", "1").environment(NODES, "0,1,0,1,0");
         of.hosts = hosts.iter().map(|name| HostSlots::named(name.to_string())).collect();
         let named: Vec<Option<String>> = hosts.iter().map(|name| Some(name.to_string())).collect();
@@ -368,7 +368,7 @@ mod tests {
     fn what_is_asked_for_is_understood() {
         let commands = [command("./one", &[("wdir", "/tmp")]), command("two", &[])];
         let told = parents(Some("3/word"), Some("3/port"));
-        let request = read(&spawning::request(&commands, &told).unwrap()).unwrap();
+        let request = read(&spawning::request(&commands, &told, Spelling::Escaped).unwrap()).unwrap();
         let ParentsSaid { here, elsewhere } = request.parents;
         assert_eq!(ToldOfParents { here, elsewhere }, told);
         let found: Vec<_> =

@@ -64,7 +64,7 @@ impl Communicator {
             Some(Err(why)) => Err(why.clone()),
             None => Ok(String::new()),
         };
-        let (places, _) = self.round(side, line.as_deref_mut(), place.as_ref().map(String::clone))?;
+        let (places, _) = self.round(side, line.as_deref_mut(), place)?;
         let open = || Joint::open(&places[seats.maker()]).map_err(|error| error.to_string());
         let joint = made.unwrap_or_else(open);
         self.round(side, line, joint.as_ref().map(|_| String::new()))?;

@@ -107,7 +107,7 @@ impl Universe {
         let together = over.is_on_one_machine();
         let here = if together { Some(Joint::create(members).map_err(|error| failed(over, error))?) } else { None };
         let description = here.as_ref().map(Joint::description).transpose().map_err(|error| failed(over, error))?;
-        let port = match !together || may_be_elsewhere(&commands) {
+        let port = match !together || self.has_launcher_of_others() || may_be_elsewhere(&commands) {
             true => Some(Port::open(PortPlace::default()).map_err(|error| failed(over, error))?),
             false => None,
         };

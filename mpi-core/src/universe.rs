@@ -241,7 +241,12 @@ impl Universe {
         commands: &[Command],
         parents: &ToldOfParents,
     ) -> std::result::Result<bool, String> {
-        self.starter.borrow().start_more(commands, parents)
+        self.starter.borrow_mut().start_more(commands, parents)
+    }
+
+    /// Whether it is a launcher of others.
+    pub(crate) fn has_launcher_of_others(&self) -> bool {
+        self.starter.borrow().is_of_others()
     }
 
     /// Whether a launcher watches over the job, and says why it ended.

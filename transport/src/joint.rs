@@ -8,13 +8,14 @@
 
 use rustix::fs::OFlags;
 
+use crate::board::Board;
 use crate::descriptor::{HandedDown, handed_down};
 use crate::environment::{self, CONNECTION_FD, PARENTS};
 use crate::job::{Job, JobShape};
 use crate::job_error::JobError;
 use crate::node::NodeFabric;
 use crate::pmi::Pmi;
-use crate::spawning::{PARENTS_ASKED_FOR, PARENTS_ELSEWHERE_KEY};
+use crate::spawning::PARENTS_ASKED_FOR;
 
 /// Most bytes of each member's heap: a process can have many such files mapped at a time.
 const HEAP: usize = 16 << 30;
@@ -111,30 +112,40 @@ impl Parents {
     pub(crate) fn from_environment(size: usize) -> Result<Option<Parents>, JobError> {
         // What another library spawns has none that this one could find.
         let Some(text) = environment::text_of(PARENTS)?.filter(|text| !text.is_empty()) else { return Ok(None) };
-        let is_asked_for = text == PARENTS_ASKED_FOR;
-        let said = if is_asked_for { said_by_launcher()? } else { text };
-        let wrong = || JobError::Environment { name: PARENTS, what: format!("{said:?} is not from this mpiexec") };
-        let (number, place) = said.split_once('/').ok_or_else(wrong)?;
-        let number: usize = number.parse().map_err(|_| wrong())?;
-        if number == 0 {
-            return Err(wrong());
+        if text == PARENTS_ASKED_FOR {
+            let what = "mpiexec does not say where they are".to_owned();
+            let silent = JobError::Environment { name: PARENTS, what };
+            let Some(connection) = environment::take(CONNECTION_FD, OFlags::RDWR)? else { return Err(silent) };
+            return Self::left_with(&mut Board::Pmi(Pmi::new(connection)?))?.map_or(Err(silent), |left| Ok(Some(left)));
         }
-        if is_asked_for {
-            return Ok(Some(Parents { place: WhereParents::AtPort(place.to_owned()), number }));
-        }
+        let (number, place) = split(&text)?;
         let joint = Joint::open(place)?;
         if number.checked_add(size) != Some(joint.members()) {
-            return Err(wrong());
+            return Err(nonsense(&text));
         }
         Ok(Some(Parents { place: WhereParents::Here(joint), number }))
     }
+
+    /// Those that have left word with the launcher.
+    ///
+    /// # Errors
+    /// If the launcher is gone, or the word makes no sense.
+    pub(crate) fn left_with(board: &mut Board) -> Result<Option<Parents>, JobError> {
+        let Some(said) = board.left_by_parents()? else { return Ok(None) };
+        let (number, place) = split(&said)?;
+        Ok(Some(Parents { place: WhereParents::AtPort(place.to_owned()), number }))
+    }
 }
 
-/// What the launcher says of the parents.
-fn said_by_launcher() -> Result<String, JobError> {
-    let silent = || JobError::Environment { name: PARENTS, what: "mpiexec does not say where they are".to_owned() };
-    let connection = environment::take(CONNECTION_FD, OFlags::RDWR)?.ok_or_else(silent)?;
-    Pmi::new(connection)?.get(PARENTS_ELSEWHERE_KEY)?.ok_or_else(silent)
+fn nonsense(said: &str) -> JobError {
+    JobError::Environment { name: PARENTS, what: format!("{said:?} is not from this mpiexec") }
+}
+
+/// How many parents there are, and where.
+fn split(said: &str) -> Result<(usize, &str), JobError> {
+    let (number, place) = said.split_once('/').ok_or_else(|| nonsense(said))?;
+    let number = number.parse().ok().filter(|&number| number > 0);
+    Ok((number.ok_or_else(|| nonsense(said))?, place))
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub const PMI_SIZE: &str = "PMI_SIZE";
 pub const PMI_PORT: &str = "PMI_PORT";
 /// See [`PMI_PORT`].
 pub const PMI_ID: &str = "PMI_ID";
+/// `1`: a process of another job has had this one's started.
+pub const PMI_SPAWNED: &str = "PMI_SPAWNED";
 /// The key under which a launcher says which process is on which node.
 pub const PROCESS_MAPPING: &str = "PMI_process_mapping";
 

@@ -127,7 +127,7 @@ impl Port {
         let near = UnixListener::bind_addr(&address(&word)?)?;
         near.set_nonblocking(true)?;
         let far = listen(place)?;
-        let at = |listener: &OwnedFd| Some(SocketAddr::try_from(rustix::net::getsockname(listener).ok()?).ok()?);
+        let at = |listener: &OwnedFd| SocketAddr::try_from(rustix::net::getsockname(listener).ok()?).ok();
         let addresses = far.iter().filter_map(at).collect();
         let name = PortName { word, secret: secret.clone(), addresses }.to_string();
         Ok(Port { name, secret, near, far, silent: Vec::new() })
