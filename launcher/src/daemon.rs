@@ -11,7 +11,7 @@ use crate::output::UNWRITTEN_BYTES_MAX;
 use crate::spawn::RankInputKind;
 use crate::wire::{Event, Link, Order, Task};
 use rustix::event::{PollFd, Timespec};
-use rwmpi_transport::LISTEN;
+use rwmpi_transport::{HOST, LISTEN};
 use std::env;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
@@ -150,7 +150,7 @@ pub(crate) fn poll(polled: &mut [PollFd<'_>], longest: Duration) -> io::Result<(
 }
 
 fn prepare(task: Task) -> Result<Host, LaunchError> {
-    let Task { mut spec, ranks, nodes, directory, environment, neighbor } = task;
+    let Task { mut spec, ranks, nodes, directory, environment, name, neighbor } = task;
     env::set_current_dir(&directory).map_err(|source| LaunchError::Directory { directory, source })?;
     let listen = match &spec.interface {
         Some(interface) => {
@@ -162,6 +162,7 @@ fn prepare(task: Task) -> Result<Host, LaunchError> {
     spec.carried = environment;
     // What the user set comes later, and wins.
     spec.environment.splice(0..0, listen.map(|address| (LISTEN.into(), address.to_string().into())));
+    spec.environment.push((HOST.into(), name.unwrap_or_default().into()));
     let reads = ranks.iter().any(|&rank| spec.streams.input.contain(rank)) && spec.output == Output::Forward;
     Host::prepare(spec, ranks, nodes, if reads { RankInputKind::Piped } else { RankInputKind::Nothing })
 }

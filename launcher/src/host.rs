@@ -119,10 +119,12 @@ impl Host {
             news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0])));
         }
         let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
+        let mut pmi = PmiServer::new(&plan.nodes)?;
+        pmi.leave(&spec.left_for_ranks);
         let mut host = Host {
             explain_copies: spec.explain && plan.ranks.len() > 1,
             spec,
-            pmi: PmiServer::new(&plan.nodes)?,
+            pmi,
             plan,
             input_kind,
             job,
@@ -210,7 +212,7 @@ impl Host {
         match order {
             Order::Signal(signal) => _ = Signal::from_named_raw(signal).map(|signal| self.signal_all(signal)),
             Order::Release(entries) => self.pmi.release(entries),
-            Order::Spawned { process, failure } => self.pmi.answer_request(process, failure.as_deref()),
+            Order::Spawned { process, answer } => self.pmi.answer_request(process, &answer),
             Order::Abort(code) => {
                 self.sources.fail();
                 self.job.set_aborted(code, "the launcher ended the job");

@@ -5,6 +5,7 @@ use crate::error::LaunchError;
 use crate::hosts::{Dealing, HostSlots};
 use crate::placement::Wish;
 use crate::plan::value_in;
+use crate::pmi::Entry;
 use crate::redirect::Redirection;
 use crate::tuning;
 use crate::watch::Watch;
@@ -151,6 +152,9 @@ pub enum Output {
 pub struct JobSpec {
     pub(crate) sections: Vec<Section>,
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What ranks can ask the launcher for (PMI-1), as keys and values: it is not for every process of the user's to
+    /// see.
+    pub(crate) left_for_ranks: Vec<Entry>,
     /// What the launcher's own environment is on other hosts, for ranks that inherit it.
     pub(crate) carried: Vec<(OsString, OsString)>,
     #[serde(with = "protocol_name")]
@@ -235,6 +239,7 @@ impl JobSpec {
         JobSpec {
             sections: vec![section],
             environment: Vec::new(),
+            left_for_ranks: Vec::new(),
             carried: Vec::new(),
             protocol: None,
             transport: None,

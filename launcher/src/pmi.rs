@@ -7,7 +7,7 @@
 //! what its ranks have left, and goes on once all have told; so ranks ask only their own host.
 
 use crate::error::LaunchError;
-use crate::spawn_request::{self, Progress, SpawnRequest, UnfinishedRequest};
+use crate::spawn_request::{self, Progress, SpawnAnswer, SpawnRequest, UnfinishedRequest};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rwmpi_transport::pmi::{self, LINE_MAX, Message};
@@ -87,6 +87,11 @@ impl PmiServer {
             abort: None,
             requests: Vec::new(),
         })
+    }
+
+    /// Leaves these words for the ranks.
+    pub(crate) fn leave(&mut self, entries: &[Entry]) {
+        self.store.extend(entries.iter().cloned());
     }
 
     /// A connection for the next rank, of that section; gives the rank's end.
@@ -188,10 +193,10 @@ impl PmiServer {
         std::mem::take(&mut self.requests)
     }
 
-    /// The further ranks run, or have not been started for that reason.
-    pub(crate) fn answer_request(&mut self, index: usize, failure: Option<&str>) {
+    /// What became of the further ranks.
+    pub(crate) fn answer_request(&mut self, index: usize, answer: &SpawnAnswer) {
         if index < self.clients.len() {
-            self.reply(index, &spawn_request::reply(failure));
+            self.reply(index, &spawn_request::reply(answer));
         }
     }
 

@@ -69,7 +69,7 @@ impl Site {
                     End::Here(Box::new(host))
                 }
                 Some(name) => {
-                    let task = task(spec, ranks.clone(), nodes.clone(), neighbor)?;
+                    let task = task(spec, name, ranks.clone(), nodes.clone(), neighbor)?;
                     let order = Order::Prepare(Box::new(task));
                     let agent = if here.as_ref() == Some(name) { Agent::None } else { Agent::of(&spec.launch_agent) };
                     End::There(Box::new(Remote::reach(name, agent, order, file_limit)?))
@@ -178,10 +178,17 @@ impl Site {
     }
 }
 
-fn task(spec: &JobSpec, ranks: Vec<usize>, nodes: Vec<usize>, neighbor: Option<String>) -> Result<Task, LaunchError> {
+fn task(
+    spec: &JobSpec,
+    name: &str,
+    ranks: Vec<usize>,
+    nodes: Vec<usize>,
+    neighbor: Option<String>,
+) -> Result<Task, LaunchError> {
     let directory = env::current_dir().map_err(LaunchError::system("find the working directory"))?;
     // What other agents understand need not be a name that the network knows.
     let neighbor = neighbor.filter(|_| spec.launch_agent.is_empty());
+    let name = (!spec.launch_agent.is_empty()).then(|| name.to_owned());
     let environment = env::vars_os().filter(|(name, _)| daemon::is_carried(name)).collect();
-    Ok(Task { spec: spec.clone(), ranks, nodes, directory, environment, neighbor })
+    Ok(Task { spec: spec.clone(), name, ranks, nodes, directory, environment, neighbor })
 }

@@ -11,7 +11,7 @@ use crate::pmi::Entry;
 use crate::profile::RankNotes;
 use crate::report::Ending;
 use crate::samples::Sample;
-use crate::spawn_request::SpawnRequest;
+use crate::spawn_request::{SpawnAnswer, SpawnRequest};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -51,8 +51,8 @@ pub(crate) enum Order {
     Input(Vec<u8>),
     /// Leave the ranks' output where it is, or no longer.
     Hold(bool),
-    /// The further ranks that this process has asked for run, or have not been started for that reason.
-    Spawned { process: usize, failure: Option<String> },
+    /// What became of the further ranks that this process has asked for.
+    Spawned { process: usize, answer: SpawnAnswer },
     /// Nobody takes this output any more.
     Close(Which),
     /// All ranks of the job have ended: let nothing be left of those here.
@@ -70,6 +70,8 @@ pub(crate) struct Task {
     /// The launcher's working directory and environment.
     pub(crate) directory: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What the user's own agent calls this host.
+    pub(crate) name: Option<String>,
     /// Another host of the job, if the name is one by which it can be reached.
     pub(crate) neighbor: Option<String>,
 }

@@ -32,6 +32,7 @@ mod failures;
 pub mod fuzz;
 mod group;
 mod info;
+mod meeting_apart;
 pub mod message;
 mod nonblocking_values;
 pub mod one_sided;
@@ -100,6 +101,8 @@ pub use request::Request;
 pub use rwmpi_derive::{Datatype, Message, test};
 #[doc(hidden)]
 pub use rwmpi_engine::{Mark, Signature, event, tuning};
+#[doc(hidden)]
+pub use rwmpi_transport::port::PortPlace;
 // What front ends of other languages share a rank by.
 #[doc(hidden)]
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};

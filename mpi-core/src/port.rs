@@ -1,11 +1,13 @@
 //! Ports for Rust programs: jobs that were started apart meet there (MPI-5.0 section 11.9).
 
+use std::net::IpAddr;
 use std::time::Duration;
+
+use rwmpi_transport::port::PortPlace;
 
 use crate::{Communicator, Result, Universe};
 
-/// A place at which ranks of other jobs, on this host and of the same user, can reach this one (MPI_Open_port). It is
-/// closed when it is dropped.
+/// A place at which ranks of other jobs can reach this one (MPI_Open_port). It is closed when it is dropped.
 ///
 /// ```no_run
 /// # extern crate rwmpi_core as rwmpi;
@@ -34,12 +36,20 @@ pub struct Port<'u> {
 }
 
 impl<'u> Port<'u> {
-    /// Opens a port.
+    /// Opens a port, where ranks of other hosts reach this one.
     ///
     /// # Errors
     /// If the system has no sockets.
     pub fn open(universe: &'u Universe) -> Result<Self> {
-        Ok(Port { universe, name: universe.open_port()? })
+        Ok(Port { universe, name: universe.open_port(PortPlace::default())? })
+    }
+
+    /// Opens a port at an address of this host, or at a TCP port of that number, or both.
+    ///
+    /// # Errors
+    /// If it can't be there.
+    pub fn open_at(universe: &'u Universe, address: Option<IpAddr>, number: Option<u16>) -> Result<Self> {
+        Ok(Port { universe, name: universe.open_port(PortPlace { address, number })? })
     }
 
     /// What others need to connect. It is a secret as well: whoever has it is let in.

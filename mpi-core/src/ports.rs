@@ -1,17 +1,19 @@
 //! Ports: how ranks of jobs that know nothing of each other come together (MPI-5.0 section 11.9).
 //!
-//! The roots of both sides find each other through the port, and agree on a file that all members of both have in
-//! common; from there on it goes as with ranks that were spawned (`spawn`). While a root waits for the other one it
-//! makes progress, as everybody else does who waits for the root.
+//! The roots of both sides find each other through the port. If all members of both are on one machine, they agree on a
+//! file that all have in common; else all say where they are (`meeting_apart`). From there on it goes as with ranks that
+//! were spawned (`spawn`). While a root waits for the other one it makes progress, as everybody else does who waits for
+//! the root.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-use rwmpi_transport::port::{self, Call as Ringing, Caller, Port};
+use rwmpi_transport::port::{self, Call as Ringing, Caller, Line, Port, PortPlace};
 use rwmpi_transport::{Backoff, Joint, PublishedName, look_up};
 
 use crate::activity::{Call, Target};
 use crate::error::{Error, ErrorClass};
+use crate::meeting_apart::{APART, ApartSide};
 use crate::spawn::{Place, Told, told_by};
 use crate::{Communicator, Result, Universe};
 
@@ -22,38 +24,49 @@ fn refused(over: &Communicator, why: impl std::fmt::Display) -> Error {
     Error::argument(ErrorClass::Port, over, Call::Meet, why.to_string())
 }
 
-/// How one of both sides comes to the meeting.
-struct Meeting {
-    joint: Joint,
-    description: String,
-    /// The line to the root of the other side, which is cut when its job ends.
+/// Which of both sides a communicator is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    /// Whether it accepts: then its ranks are the first ones of both.
+    accepts: bool,
+    /// Of errors.
+    class: ErrorClass,
+}
+
+impl Side {
+    const ACCEPTING: Side = Side { accepts: true, class: ErrorClass::Port };
+    const CONNECTING: Side = Side { accepts: false, class: ErrorClass::Port };
+    /// That which has had the other one started.
+    pub(crate) const SPAWNING: Side = Side { accepts: true, class: ErrorClass::Spawn };
+}
+
+/// How a root comes to the meeting, with the line to that of the other side, which is cut when its job ends.
+pub(crate) struct Meeting {
+    /// The file that all have in common, and where it is; `None`: they are not all on one machine.
+    file: Option<(Joint, String)>,
     line: Line,
 }
 
-enum Line {
-    Caller(Caller),
-    Called(Ringing),
+/// What an accepting root says to one that it meets like that, and of how many it speaks.
+fn apart(members: usize) -> String {
+    format!("{APART} {members}")
 }
 
-impl Line {
-    fn is_there(&self) -> bool {
-        match self {
-            Line::Caller(caller) => caller.is_there(),
-            Line::Called(called) => called.is_there(),
-        }
-    }
+/// The number in what [`apart`] has said.
+fn members_apart(said: &str) -> Option<usize> {
+    said.strip_prefix(APART)?.trim().parse().ok()
 }
 
 impl Universe {
     /// Opens a port, at which ranks of this process can be reached (MPI_Open_port). Gives its name: whoever has that is
-    /// let in, if it is the same user's.
+    /// let in; on this machine, if it is the same user's.
     ///
     /// # Errors
-    /// If the system has no sockets.
+    /// If the system has no sockets, or none at that place.
     #[doc(hidden)]
-    pub fn open_port(&self) -> Result<String> {
-        let opened =
-            Port::open().map_err(|error| Error::new(ErrorClass::Port, format!("can't open a port: {error}")))?;
+    pub fn open_port(&self, place: PortPlace) -> Result<String> {
+        let failed = |error| Error::new(ErrorClass::Port, format!("can't open a port: {error}"));
+        let opened = Port::open(place).map_err(failed)?;
         let name = opened.name().to_owned();
         self.ports.borrow_mut().push(opened);
         Ok(name)
@@ -81,8 +94,13 @@ impl Universe {
     /// On all ranks alike: there is no such root, or the root has not opened that port.
     #[doc(hidden)]
     pub fn accept(&self, over: &Communicator, root: usize, name: Result<String>) -> Result<Communicator> {
-        let met = |name: String| self.await_caller(over, &name);
-        self.come_together(over, root, true, || name.and_then(met))
+        let next = |name: &str| {
+            let mut ports = self.ports.borrow_mut();
+            let port = ports.iter_mut().find(|port| port.name() == name);
+            port.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, NOT_OPENED))?.caller()
+        };
+        let met = |name: String| self.await_caller(over, || next(&name));
+        self.come_together(over, root, Side::ACCEPTING, || name.and_then(met))
     }
 
     /// Connects to a port, and gives the intercommunicator with those who accept (MPI_Comm_connect). Collective over
@@ -99,68 +117,62 @@ impl Universe {
         limit: Option<Duration>,
     ) -> Result<Communicator> {
         let met = |name: String| call(over, &name, limit);
-        self.come_together(over, root, false, || name.and_then(met))
+        self.come_together(over, root, Side::CONNECTING, || name.and_then(met))
     }
 
     /// The root meets the other side, and tells the others where. Those who accept are the first ones there.
-    fn come_together(
+    pub(crate) fn come_together(
         &self,
         over: &Communicator,
         root: usize,
-        accept: bool,
+        side: Side,
         meet: impl FnOnce() -> Result<Meeting>,
     ) -> Result<Communicator> {
         over.begin_meeting(Call::Meet, root)?;
-        let mut kept = None;
-        let opened = if over.rank() == root {
-            match meet() {
-                Ok(Meeting { joint, description, line }) => {
-                    told_by(over, root, Told { is_well: true, ranks: Vec::new(), text: description })?;
-                    kept = Some(line);
-                    Ok(joint)
-                }
-                Err(error) => {
-                    told_by(over, root, Told { is_well: false, ranks: Vec::new(), text: error.to_string() })?;
-                    return Err(error);
-                }
-            }
-        } else {
+        if over.rank() != root {
             let told = told_by(over, root, Told::default())?;
             if !told.is_well {
-                return Err(refused(over, told.text));
+                return Err(Error::argument(side.class, over, Call::Meet, told.text));
             }
-            Joint::open(&told.text).map_err(|error| error.to_string())
+            return match &*told.text {
+                APART => over.meet_apart(side.apart(root), None),
+                place => over.meet_at(side, Joint::open(place).map_err(|error| error.to_string()), &|| true),
+            };
+        }
+        let met = meet();
+        let text = match &met {
+            Ok(Meeting { file, .. }) => file.as_ref().map_or(APART, |(_, description)| description).to_owned(),
+            Err(error) => error.to_string(),
         };
-        let place = |members: usize| match accept {
-            true => Place { number: over.rank(), first: over.size() },
-            false => {
-                let first = members.saturating_sub(over.size());
-                Place { number: first + over.rank(), first }
+        told_by(over, root, Told { is_well: met.is_ok(), ranks: Vec::new(), text })?;
+        let Meeting { file, mut line } = met?;
+        match file {
+            // If the other job ends before all have come, its root does, and this one tells the others here.
+            Some((joint, _)) => over.meet_at(side, Ok(joint), &|| line.is_there()),
+            None => {
+                let secret = line.secret().clone();
+                over.meet_apart(side.apart(root), Some((secret, &mut |text| exchange(over, &mut line, text))))
             }
-        };
-        // If the other job ends before all have come, its root does, and this one tells the others here.
-        over.meet_in(opened, place, ErrorClass::Port, &|| kept.as_ref().is_none_or(Line::is_there))
+        }
     }
 
-    /// At the root of those who accept: where it meets the next caller that really comes.
-    fn await_caller(&self, over: &Communicator, name: &str) -> Result<Meeting> {
+    /// At the root of those who accept: where it meets the next caller that really comes, of those that `next` gives.
+    pub(crate) fn await_caller(
+        &self,
+        over: &Communicator,
+        mut next: impl FnMut() -> io::Result<Option<Caller>>,
+    ) -> Result<Meeting> {
         let failed = |error: io::Error| refused(over, error);
         loop {
-            let next = || {
-                let mut ports = self.ports.borrow_mut();
-                let port = ports.iter_mut().find(|port| port.name() == name);
-                port.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, NOT_OPENED))?.caller()
+            let caller = look_until(over, None, &mut next)?.map_err(failed)?;
+            let Some(Caller { mut line, members, is_here }) = caller else { continue };
+            let file = match is_here && over.is_on_one_machine() {
+                true => Some(make_file(over, members)?),
+                false => None,
             };
-            let Some(mut caller) = look_until(over, None, next)?.map_err(failed)? else { continue };
-            let members = caller.members.saturating_add(over.size());
-            let joint = Joint::create(members).map_err(|error| refused(over, error))?;
-            let description = joint.description().map_err(|error| refused(over, error))?;
-            if caller.answer(&description).is_err() {
-                continue;
-            }
-            let comes = || Ok(caller.will_come()?.then_some(()));
-            if let Ok(Some(())) = look_until(over, None, comes)? {
-                return Ok(Meeting { joint, description, line: Line::Caller(caller) });
+            let place = file.as_ref().map_or_else(|| apart(over.size()), |(_, description)| description.clone());
+            if line.say(&place).is_ok() && look_until(over, None, || line.hear())?.is_ok() {
+                return Ok(Meeting { file, line });
             }
         }
     }
@@ -225,7 +237,7 @@ impl Universe {
     /// If nobody there does the same.
     #[doc(hidden)]
     pub fn join(&self, socket: i32) -> Result<Communicator> {
-        let own = self.open_port()?;
+        let own = self.open_port(PortPlace::default())?;
         let other = port::exchange_names(socket, &own);
         let met = match other {
             Err(error) => Err(refused(self.this_rank(), format!("the socket is of no use: {error}"))),
@@ -246,11 +258,42 @@ fn call(over: &Communicator, name: &str, limit: Option<Duration>) -> Result<Meet
         _ => refused(over, format!("whoever had opened the port has closed it: {error}")),
     };
     let late = || refused(over, "nobody has accepted in time (info key timeout)");
-    let ringing = look_until(over, until, || Ringing::new(name, over.size()))?.map_err(failed)?;
+    let together = over.is_on_one_machine();
+    let ringing = look_until(over, until, || Ringing::new(name, over.size(), together))?.map_err(failed)?;
     let mut ringing = ringing.ok_or_else(late)?;
-    let description = look_until(over, until, || ringing.answer())?.map_err(failed)?.ok_or_else(late)?;
-    let joint = Joint::open(&description).map_err(|error| refused(over, error))?;
-    Ok(Meeting { joint, description, line: Line::Called(ringing) })
+    let mut line = look_until(over, until, || ringing.line())?.map_err(failed)?.ok_or_else(late)?;
+    let place = look_until(over, until, || line.hear())?.map_err(failed)?.ok_or_else(late)?;
+    // From here on the other side counts on this one.
+    line.say("").map_err(failed)?;
+    let file = match members_apart(&place) {
+        Some(members) => {
+            line.expect_of(members);
+            None
+        }
+        None => Some((Joint::open(&place).map_err(|error| refused(over, error))?, place)),
+    };
+    Ok(Meeting { file, line })
+}
+
+/// A file for the ranks of a communicator and so many others, and where it is.
+fn make_file(over: &Communicator, others: usize) -> Result<(Joint, String)> {
+    let joint = Joint::create(others.saturating_add(over.size())).map_err(|error| refused(over, error))?;
+    let description = joint.description().map_err(|error| refused(over, error))?;
+    Ok((joint, description))
+}
+
+/// Says something to the root of the other side, and gives what that says.
+fn exchange(over: &Communicator, line: &mut Line, text: &str) -> std::result::Result<String, String> {
+    let gone = |error: io::Error| format!("the other job has ended before all of its ranks had come ({error})");
+    line.say(text).map_err(gone)?;
+    let heard = look_until(over, None, || line.hear()).map_err(|error| error.to_string())?;
+    heard.map_err(gone)?.ok_or_else(|| "the other job has said nothing".to_owned())
+}
+
+impl Side {
+    fn apart(self, root: usize) -> ApartSide {
+        ApartSide { is_first: self.accepts, root, class: self.class }
+    }
 }
 
 /// Looks until there is something, which comes from elsewhere than the engine, or until that time; meanwhile makes
@@ -278,6 +321,20 @@ fn look_until<R>(
 }
 
 impl Communicator {
+    /// The intercommunicator with those who come to that file, too, as long as they are `expected`.
+    fn meet_at(
+        &self,
+        side: Side,
+        opened: std::result::Result<Joint, String>,
+        expected: &dyn Fn() -> bool,
+    ) -> Result<Communicator> {
+        let place = |members: usize| match members.saturating_sub(self.size()) {
+            _ if side.accepts => Place { number: self.rank(), first: self.size() },
+            first => Place { number: first + self.rank(), first },
+        };
+        self.meet_in(opened, place, side.class, expected)
+    }
+
     /// Begins a call by which these ranks come together with others.
     pub(crate) fn begin_meeting(&self, call: Call, root: usize) -> Result<()> {
         drop(self.process().enter(call, Target::NONE, self.context(), 0));

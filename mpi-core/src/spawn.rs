@@ -2,12 +2,17 @@
 //!
 //! The root of those who spawn makes a file for them and for the ranks to come, asks the launcher to start these, and
 //! tells the others where the file is. All take their places there, which gives each a further engine
-//! (`process/company`); the intercommunicator is the first communicator of it.
+//! (`process/company`); the intercommunicator is the first communicator of it. If they may be on several machines, the
+//! root opens a port besides, and if the launcher says so, both sides meet there as two jobs do (`ports`).
 
-use rwmpi_transport::{Joint, Parents};
+use rwmpi_transport::port::{Port, PortPlace};
+use rwmpi_transport::spawning::{self, ToldOfParents};
+use rwmpi_transport::{HOST, JobFabric, Joint, Parents, WhereParents};
 
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
+use crate::meeting_apart::APART;
+use crate::ports::Side;
 use crate::{Command, Communicator, Result, Universe};
 
 /// How many ranks of a command were asked for, and how many are started.
@@ -24,11 +29,26 @@ fn failed(over: &Communicator, why: impl std::fmt::Display) -> Error {
     Error::argument(ErrorClass::Spawn, over, Call::Spawn, format!("no ranks were spawned: {why}"))
 }
 
-/// What the root has done before the others know.
-struct Started {
-    joint: Joint,
-    description: String,
+/// Where those come who were started.
+enum Started {
+    /// To a file of this machine.
+    Here { joint: Joint, description: String },
+    /// To a port of the root's.
+    AtPort(Port),
 }
+
+impl Started {
+    /// What the root tells the others.
+    fn told(&self) -> String {
+        match self {
+            Started::Here { description, .. } => description.clone(),
+            Started::AtPort(_) => APART.to_owned(),
+        }
+    }
+}
+
+/// Hints that name hosts.
+const HOST_HINTS: [&str; 2] = ["host", "hosts"];
 
 impl Universe {
     /// Has these programs started as the ranks of a job of their own, and gives the intercommunicator of the callers
@@ -53,19 +73,21 @@ impl Universe {
             if !told.is_well {
                 return Err(failed(over, told.text));
             }
+            if told.text == APART {
+                return self.come_together(over, root, Side::SPAWNING, || Err(failed(over, "this is not the root")));
+            }
             let opened = Joint::open(&told.text).map_err(|error| error.to_string());
             return over.meet_in(opened, place, ErrorClass::Spawn, &|| true);
         }
         let asked = |command: &Command| RanksStarted { asked: command.asked(), started: 0 };
         *ranks = commands.iter().flatten().map(asked).collect();
-        match commands.and_then(|commands| self.start_children(over, commands, ranks)) {
-            Ok(Started { joint, description }) => {
-                told_by(over, root, Told { is_well: true, ranks: ranks.clone(), text: description })?;
-                over.meet_in(Ok(joint), place, ErrorClass::Spawn, &|| true)
-            }
-            Err(error) => {
-                told_by(over, root, Told { is_well: false, ranks: ranks.clone(), text: error.to_string() })?;
-                Err(error)
+        let started = commands.and_then(|commands| self.start_children(over, commands, ranks));
+        let text = started.as_ref().map_or_else(Error::to_string, Started::told);
+        told_by(over, root, Told { is_well: started.is_ok(), ranks: ranks.clone(), text })?;
+        match started? {
+            Started::Here { joint, .. } => over.meet_in(Ok(joint), place, ErrorClass::Spawn, &|| true),
+            Started::AtPort(mut port) => {
+                self.come_together(over, root, Side::SPAWNING, || self.await_caller(over, || port.caller()))
             }
         }
     }
@@ -81,19 +103,36 @@ impl Universe {
         let sum = commands.iter().try_fold(0_usize, |sum, command| sum.checked_add(command.processes));
         let members = sum.filter(|&sum| sum > 0).and_then(|sum| sum.checked_add(over.size()));
         let members = members.ok_or_else(|| failed(over, "at least one rank has to be asked for"))?;
-        let joint = Joint::create(members).map_err(|error| failed(over, error))?;
-        let description = joint.description().map_err(|error| failed(over, error))?;
-        let parents = Parents::said(over.size(), &description);
-        self.start_more(&commands, &parents).map_err(|why| failed(over, why))?;
+        let together = over.is_on_one_machine();
+        let here = if together { Some(Joint::create(members).map_err(|error| failed(over, error))?) } else { None };
+        let description = here.as_ref().map(Joint::description).transpose().map_err(|error| failed(over, error))?;
+        let port = match !together || self.has_launcher_of_others() || may_be_elsewhere(&commands) {
+            true => Some(Port::open(PortPlace::default()).map_err(|error| failed(over, error))?),
+            false => None,
+        };
+        let said = |place: &str| Parents::said(over.size(), place);
+        let (here_said, port_said) = (description.as_deref().map(said), port.as_ref().map(|port| said(port.name())));
+        let parents = ToldOfParents { here: here_said, elsewhere: port_said };
+        let is_elsewhere = self.start_more(&commands, &parents).map_err(|why| failed(over, why))?;
         ranks.iter_mut().zip(&commands).for_each(|(ranks, command)| ranks.started = command.processes);
-        Ok(Started { joint, description })
+        match (is_elsewhere, here.zip(description), port) {
+            (false, Some((joint, description)), _) => Ok(Started::Here { joint, description }),
+            (true, _, Some(port)) => Ok(Started::AtPort(port)),
+            _ => Err(failed(over, "mpiexec has not understood where the parents are")),
+        }
     }
 
     /// The intercommunicator with those who have had this job started. Collective over the world.
     pub(crate) fn meet_parents(&self, parents: &Parents) -> Result<Communicator> {
-        let fabric = parents.joint.attach(parents.number + self.world().rank()).map_err(crate::universe::refused)?;
-        let numbers = self.world().group().numbers_in_file(parents.joint.members(), parents.number);
-        let parents = Communicator::across(self.world().process().join(fabric, numbers), parents.number);
+        let world = self.world();
+        let parents = match &parents.place {
+            WhereParents::Here(joint) => {
+                let fabric = joint.attach(parents.number + world.rank()).map_err(crate::universe::refused)?;
+                let numbers = world.group().numbers_in_file(joint.members(), parents.number);
+                Communicator::across(world.process().join(JobFabric::Node(fabric), numbers), parents.number)
+            }
+            WhereParents::AtPort(name) => self.connect(world, 0, Ok(name.clone()), None)?,
+        };
         parents.set_name("MPI_COMM_PARENT");
         Ok(parents)
     }
@@ -125,8 +164,14 @@ impl Communicator {
         };
         let fabric = joint.attach_while(number, &expected).map_err(|error| failed(error.to_string()))?;
         let numbers = self.group().numbers_in_file(joint.members(), number - self.rank());
-        Ok(Communicator::across(self.process().join(fabric, numbers), first))
+        Ok(Communicator::across(self.process().join(JobFabric::Node(fabric), numbers), first))
     }
+}
+
+/// Whether the launcher may start these on other machines: on hosts that they name, or on those of the job.
+fn may_be_elsewhere(commands: &[spawning::Command]) -> bool {
+    let name_hosts = commands.iter().flat_map(|command| &command.hints).any(|(key, _)| HOST_HINTS.contains(&&**key));
+    name_hosts || std::env::var_os(HOST).is_some()
 }
 
 /// A rank's place in a file for the ranks of two jobs.

@@ -117,7 +117,7 @@ pub fn run_threads_beside<R: Send>(
     rank_main: impl Fn(&Universe) -> R + Sync,
     beside: impl FnOnce(&Job, &Receiver<()>) + Send,
 ) -> Result<Vec<R>> {
-    let tuning = Tuning::of_job()?;
+    let tuning = tuning_of_job()?;
     let job = &Job::create(ranks, None).map_err(|error| cannot_start(ranks, &error))?;
     let (running, ended) = channel();
     thread::scope(move |scope| {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rwmpi_protocol::Rule;
 use rwmpi_rank::Lanes;
 use rwmpi_transport::port::Port;
-use rwmpi_transport::spawning::Command;
+use rwmpi_transport::spawning::{Command, ToldOfParents};
 use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
 
 use crate::activity::{Call, Target};
@@ -246,9 +246,18 @@ impl Universe {
         self.parents.as_ref()
     }
 
-    /// Has the launcher start further ranks, which are told of their parents.
-    pub(crate) fn start_more(&self, commands: &[Command], parents: &str) -> std::result::Result<(), String> {
-        self.starter.borrow().start_more(commands, parents)
+    /// Has the launcher start further ranks, which are told of their parents; whether as those who may be elsewhere.
+    pub(crate) fn start_more(
+        &self,
+        commands: &[Command],
+        parents: &ToldOfParents,
+    ) -> std::result::Result<bool, String> {
+        self.starter.borrow_mut().start_more(commands, parents)
+    }
+
+    /// Whether it is a launcher of others.
+    pub(crate) fn has_launcher_of_others(&self) -> bool {
+        self.starter.borrow().is_of_others()
     }
 
     /// Whether a launcher watches over the job, and says why it ended.

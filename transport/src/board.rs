@@ -2,11 +2,12 @@
 //! speaks.
 #![forbid(unsafe_code)]
 
-use crate::environment;
+use crate::environment::{self, JOB_FD};
 use crate::job_error::JobError;
 use crate::mappings;
-use crate::pmi::{self, PMI_FD, PMI_ID, PMI_NUMBER, PMI_PORT, PMI_SIZE, Pmi};
+use crate::pmi::{self, PMI_FD, PMI_ID, PMI_NUMBER, PMI_PORT, PMI_SIZE, PMI_SPAWNED, Pmi};
 use crate::pmix::{self, Pmix};
+use crate::spawning::{self, Command, PARENTS_ELSEWHERE_KEY, Spelling, ToldOfParents};
 
 /// The launcher, as a process speaks with it.
 #[derive(Debug)]
@@ -87,6 +88,30 @@ impl Board {
             Board::Pmi(pmi) => Ok(pmi.meet()?),
             Board::Pmix(pmix) => Ok(pmix.meet()?),
         }
+    }
+
+    /// What whoever has had this process's job started has left for it.
+    pub(crate) fn left_by_parents(&mut self) -> Result<Option<String>, JobError> {
+        let is_ours = environment::is_set(JOB_FD);
+        let is_spawned = is_ours || environment::number_of(PMI_SPAWNED)? == Some(1);
+        match self {
+            Board::Pmi(pmi) if is_spawned => Ok(pmi.get(PARENTS_ELSEWHERE_KEY)?),
+            _ => Ok(None),
+        }
+    }
+
+    /// Has the launcher start further processes, which are told where their parents are.
+    pub(crate) fn start_more(&mut self, commands: &[Command], parents: &ToldOfParents) -> Result<(), String> {
+        let Board::Pmi(pmi) = self else {
+            return Err(
+                "this launcher is spoken with by PMIx, and what starts processes there is not used yet: start \
+                        the job with mpiexec, or a launcher that speaks PMI-1"
+                    .into(),
+            );
+        };
+        let parents = ToldOfParents { here: None, ..parents.clone() };
+        let request = spawning::request(commands, &parents, Spelling::Plain)?;
+        pmi.start_more(&request).map_err(|error| error.to_string())?.map(drop)
     }
 
     /// Says that this process ends in good order. Whoever does not hear it any more does not mind.

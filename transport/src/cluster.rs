@@ -136,6 +136,18 @@ impl ClusterFabric {
         self.node.has_anybody_gone() || self.network.has_anybody_gone()
     }
 
+    /// Whether the process of `peer` is no more, as far as can be seen at once; of a peer elsewhere, whether the
+    /// connection with it is broken.
+    pub fn is_gone(&self, peer: usize) -> bool {
+        self.on_node[peer].map_or_else(|| self.network.has_lost(peer), |number| self.node.job().is_gone(number))
+    }
+
+    /// The first half of [`ClusterFabric::finish`], which does not wait: whoever finishes several fabrics says in all of
+    /// them that it does before it waits in one.
+    pub fn begin_to_finish(&mut self) {
+        self.network.begin_to_finish();
+    }
+
     /// Has a peer elsewhere that has never said anything say how it stands with it.
     pub fn ask(&mut self, peer: usize) {
         if self.on_node[peer].is_none() {

@@ -52,6 +52,9 @@ pub const PROGRAM_NUMBER: &str = "RWMPI_APPNUM";
 pub const UNIVERSE_SIZE: &str = "RWMPI_UNIVERSE_SIZE";
 /// The node of each process, by number, separated by commas; absent: all are on one.
 pub const NODES: &str = "RWMPI_NODES";
+/// What the user's own agent calls this host, which may be another name for a machine that has several; empty: the
+/// machine is what it is. Absent: no agent has reached it.
+pub const HOST: &str = "RWMPI_HOST";
 /// `tcp`: no shared memory, not even within a node; `auto` or absent: whatever is best for each pair.
 pub const TRANSPORT: &str = "RWMPI_TRANSPORT";
 /// The address at which this process is to listen for those of other nodes; may be absent.

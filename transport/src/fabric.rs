@@ -491,6 +491,10 @@ pub trait Fabric {
     fn shares_memory_with(&self, _peer: usize) -> bool {
         self.claim_words() > 0
     }
+    /// Whether `peer` is known to have died, in a job that goes on without it.
+    fn has_died(&self, _peer: usize) -> bool {
+        false
+    }
     /// Sets claim word `index` of this peer (Release).
     fn set_claim(&mut self, index: usize, value: u64);
     /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.

@@ -8,11 +8,14 @@
 
 use rustix::fs::OFlags;
 
+use crate::board::Board;
 use crate::descriptor::{HandedDown, handed_down};
-use crate::environment::{self, PARENTS};
+use crate::environment::{self, CONNECTION_FD, PARENTS};
 use crate::job::{Job, JobShape};
 use crate::job_error::JobError;
 use crate::node::NodeFabric;
+use crate::pmi::Pmi;
+use crate::spawning::PARENTS_ASKED_FOR;
 
 /// Most bytes of each member's heap: a process can have many such files mapped at a time.
 const HEAP: usize = 16 << 30;
@@ -80,34 +83,69 @@ impl Joint {
 
 /// Who has had this process's job started.
 pub struct Parents {
-    /// What the members of both jobs have in common.
-    pub joint: Joint,
-    /// How many of its members they are: the first ones.
+    /// Where they are.
+    pub place: WhereParents,
+    /// How many they are: they come first, where both are together.
     pub number: usize,
 }
 
+/// Where those are who have had a job started.
+pub enum WhereParents {
+    /// On this machine, in a file that they have in common with this job.
+    Here(Joint),
+    /// Anywhere, with a port of that name, at which they wait for this job.
+    AtPort(String),
+}
+
 impl Parents {
-    /// What whoever starts processes for these parents says to them, for [`PARENTS`].
-    pub fn said(number: usize, description: &str) -> String {
-        format!("{number}/{description}")
+    /// What whoever starts processes for these parents says to them, for [`PARENTS`]; `place`: the file's description,
+    /// or the port's name.
+    pub fn said(number: usize, place: &str) -> String {
+        format!("{number}/{place}")
     }
 
-    /// Those that the environment names; `None`: this process's job was started by nobody of another one.
+    /// Those that the environment names; `None`: this process's job was started by nobody of another one. If they are
+    /// elsewhere, the launcher says where, as that is no word for an environment.
     ///
     /// # Errors
     /// If the environment makes no sense, or they are gone.
     pub(crate) fn from_environment(size: usize) -> Result<Option<Parents>, JobError> {
         // What another library spawns has none that this one could find.
         let Some(text) = environment::text_of(PARENTS)?.filter(|text| !text.is_empty()) else { return Ok(None) };
-        let wrong = || JobError::Environment { name: PARENTS, what: format!("{text:?} is not from this mpiexec") };
-        let (number, description) = text.split_once('/').ok_or_else(wrong)?;
-        let number: usize = number.parse().map_err(|_| wrong())?;
-        let joint = Joint::open(description)?;
-        if number == 0 || number.checked_add(size) != Some(joint.members()) {
-            return Err(wrong());
+        if text == PARENTS_ASKED_FOR {
+            let what = "mpiexec does not say where they are".to_owned();
+            let silent = JobError::Environment { name: PARENTS, what };
+            let Some(connection) = environment::take(CONNECTION_FD, OFlags::RDWR)? else { return Err(silent) };
+            return Self::left_with(&mut Board::Pmi(Pmi::new(connection)?))?.map_or(Err(silent), |left| Ok(Some(left)));
         }
-        Ok(Some(Parents { joint, number }))
+        let (number, place) = split(&text)?;
+        let joint = Joint::open(place)?;
+        if number.checked_add(size) != Some(joint.members()) {
+            return Err(nonsense(&text));
+        }
+        Ok(Some(Parents { place: WhereParents::Here(joint), number }))
     }
+
+    /// Those that have left word with the launcher.
+    ///
+    /// # Errors
+    /// If the launcher is gone, or the word makes no sense.
+    pub(crate) fn left_with(board: &mut Board) -> Result<Option<Parents>, JobError> {
+        let Some(said) = board.left_by_parents()? else { return Ok(None) };
+        let (number, place) = split(&said)?;
+        Ok(Some(Parents { place: WhereParents::AtPort(place.to_owned()), number }))
+    }
+}
+
+fn nonsense(said: &str) -> JobError {
+    JobError::Environment { name: PARENTS, what: format!("{said:?} is not from this mpiexec") }
+}
+
+/// How many parents there are, and where.
+fn split(said: &str) -> Result<(usize, &str), JobError> {
+    let (number, place) = said.split_once('/').ok_or_else(|| nonsense(said))?;
+    let number = number.parse().ok().filter(|&number| number > 0);
+    Ok((number.ok_or_else(|| nonsense(said))?, place))
 }
 
 #[cfg(test)]

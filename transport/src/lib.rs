@@ -95,6 +95,8 @@ mod span;
 #[cfg(not(loom))]
 pub mod spawning;
 #[cfg(not(loom))]
+mod spread;
+#[cfg(not(loom))]
 mod tcp;
 #[cfg(not(loom))]
 mod threads;
@@ -124,7 +126,7 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, FAULTS_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK,
+    CONNECTION_FD, FAULTS_FD, HOST, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK,
     RECORDS_FD, SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;
@@ -137,7 +139,7 @@ pub use job::{Abort, ArenaUse, Job, JobEnder, JobShape, Lost};
 #[cfg(not(loom))]
 pub use job_error::JobError;
 #[cfg(not(loom))]
-pub use joint::{Joint, Parents};
+pub use joint::{Joint, Parents, WhereParents};
 #[cfg(not(loom))]
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;
@@ -156,6 +158,8 @@ pub use records::{Moment, ProcessorTime, Records, RecordsFile};
 #[cfg(not(loom))]
 pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
+#[cfg(not(loom))]
+pub use spread::{Arriving, Seats};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
 #[cfg(not(loom))]

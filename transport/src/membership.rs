@@ -22,7 +22,7 @@ use crate::job_error::JobError;
 use crate::joint::Parents;
 use crate::pmi::Pmi;
 use crate::records::Records;
-use crate::spawning::{self, Command};
+use crate::spawning::{self, Command, Spelling, ToldOfParents};
 use crate::{ActivityRecord, ClusterFabric, Fabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
@@ -95,24 +95,29 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// Has the launcher start further processes, a job of their own, which is told of its parents: a word of
-    /// [`Parents::said`]. Returns when all run.
+    /// Has the launcher start further processes, a job of their own, which is told of its parents. Returns when all run;
+    /// whether they have been told what holds wherever they are.
     ///
     /// # Errors
     /// Says in a sentence why none has been started.
-    pub fn start_more(&self, commands: &[Command], parents: &str) -> Result<(), String> {
-        if self.board.is_some() || !self.watches {
-            return Err(
-                "further processes are started by the mpiexec of this library, and this process was not started by it"
-                    .into(),
-            );
+    pub fn start_more(&mut self, commands: &[Command], parents: &ToldOfParents) -> Result<bool, String> {
+        if !self.watches {
+            return Err("a launcher is needed to start further processes, and this process was started by none".into());
         }
-        let request = spawning::request(commands, parents)?;
+        if let Some(board) = &mut self.board {
+            return board.start_more(commands, parents).map(|()| true);
+        }
+        let request = spawning::request(commands, parents, Spelling::Escaped)?;
         let connection = environment::take(CONNECTION_FD, OFlags::RDWR).map_err(|error| error.to_string())?;
         let connection =
             connection.ok_or("a process that is several members of its job has no connection to mpiexec")?;
         let mut pmi = Pmi::new(connection).map_err(|error| error.to_string())?;
         pmi.start_more(&request).map_err(|error| error.to_string())?
+    }
+
+    /// Whether it is a launcher of others, to which files of this machine mean nothing.
+    pub fn is_of_others(&self) -> bool {
+        self.board.is_some()
     }
 
     /// This process ends in good order.
@@ -207,6 +212,7 @@ impl Membership {
 
     fn of_another_launcher(introduced: Introduced) -> Result<Membership, JobError> {
         let Introduced { mut board, me, nodes } = introduced;
+        let parents = Parents::left_with(&mut board)?;
         let here: Vec<usize> = (0..nodes.len()).filter(|&peer| nodes[peer] == nodes[me]).collect();
         let key = format!("rwmpi-node-{}", nodes[me]);
         let number = here.iter().position(|&peer| peer == me).expect("on its own node");
@@ -232,12 +238,13 @@ impl Membership {
                 fabric,
                 lanes: Vec::new(),
                 starter: Starter { watches: true, board: Some(board) },
-                parents: None,
+                parents,
                 records: None,
             });
         }
         let starter = Starter { watches: true, board: Some(board) };
-        Ok(Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter))
+        let membership = Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter);
+        Ok(Membership { parents, ..membership })
     }
 }
 
@@ -366,7 +373,7 @@ fn exchange_addresses(
 }
 
 /// Whether shared memory is not to be used.
-fn only_network() -> Result<bool, JobError> {
+pub(crate) fn only_network() -> Result<bool, JobError> {
     match environment::text_of(TRANSPORT)?.as_deref() {
         None | Some("auto") => Ok(false),
         Some("tcp") => Ok(true),
@@ -378,7 +385,7 @@ fn only_network() -> Result<bool, JobError> {
 }
 
 /// Where to listen: where the launcher says; else, if all processes are on this machine, where nobody else can come.
-fn interface(all_here: bool) -> Result<IpAddr, JobError> {
+pub(crate) fn interface(all_here: bool) -> Result<IpAddr, JobError> {
     match environment::text_of(LISTEN)? {
         Some(text) => {
             let what = format!("{text:?} is not an address");

@@ -13,15 +13,15 @@ use crate::layout::{CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
-use crate::segment::{ActivityRecord, ControlsPlace, Segment, TurnedAwayRecord};
+use crate::segment::{ControlsPlace, Segment};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, ElementLock, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable,
-    PeerFault, PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal,
-    SignalSet, Way, WriteSpan, Written, signal,
+    PeerFault, Presence, PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord,
+    Signal, SignalSet, Way, WriteSpan, Written, signal,
 };
 use link::Link;
 use memory::InFile;
@@ -127,16 +127,6 @@ impl NodeFabric {
     /// The same for a peer that sleeps where its sockets are.
     pub(crate) fn bell_with(&self, sockets: Option<SocketBell>) -> Bell {
         Bell::new(self.segment.clone(), self.end(self.me), sockets)
-    }
-
-    /// Where this peer says what it is doing.
-    pub fn activity(&self) -> ActivityRecord {
-        ActivityRecord::of(&self.segment, self.end(self.me))
-    }
-
-    /// Where this peer says how many strangers it has turned away.
-    pub(crate) fn turned_away_record(&self) -> TurnedAwayRecord {
-        TurnedAwayRecord::of(&self.segment, self.end(self.me))
     }
 
     /// The job that this peer belongs to.
@@ -545,6 +535,10 @@ impl Fabric for NodeFabric {
 
     fn claim_words(&self) -> usize {
         CLAIM_WORDS
+    }
+
+    fn has_died(&self, peer: usize) -> bool {
+        self.presence(peer) == Presence::Died
     }
 
     fn set_claim(&mut self, index: usize, value: u64) {

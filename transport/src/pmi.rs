@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
 use crate::descriptor::raised;
-use crate::spawning::{BEGINNING, unescaped};
+use crate::spawning::{BEGINNING, ELSEWHERE, unescaped};
 
 /// The descriptor of the connection to the launcher.
 pub const PMI_FD: &str = "PMI_FD";
@@ -23,6 +23,8 @@ pub const PMI_SIZE: &str = "PMI_SIZE";
 pub const PMI_PORT: &str = "PMI_PORT";
 /// See [`PMI_PORT`].
 pub const PMI_ID: &str = "PMI_ID";
+/// `1`: a process of another job has had this one's started.
+pub const PMI_SPAWNED: &str = "PMI_SPAWNED";
 /// The key under which a launcher says which process is on which node.
 pub const PROCESS_MAPPING: &str = "PMI_process_mapping";
 
@@ -163,11 +165,11 @@ impl Pmi {
     }
 
     /// Has the launcher start further processes, as that request says ([`crate::spawning::request`]); in the result,
-    /// why it does not.
+    /// whether they may be elsewhere, or why it does not.
     ///
     /// # Errors
     /// If the launcher is gone.
-    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<(), String>, PmiError> {
+    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<bool, String>, PmiError> {
         self.connection.write_all(request.as_bytes())?;
         let reply = self.hear()?;
         let message = Message::new(&reply);
@@ -175,7 +177,8 @@ impl Pmi {
             return Err(PmiError::Refused { request: BEGINNING.to_owned(), reply });
         }
         let why = message.get("msg").map_or_else(|| "it does not say why".to_owned(), unescaped);
-        Ok(if is_success(&message) { Ok(()) } else { Err(why) })
+        let is_elsewhere = reply.split_ascii_whitespace().any(|word| word == ELSEWHERE);
+        Ok(if is_success(&message) { Ok(is_elsewhere) } else { Err(why) })
     }
 
     /// Has the launcher end the job. There is no reply; a launcher that is gone has ended it.

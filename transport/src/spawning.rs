@@ -13,8 +13,15 @@ pub const BEGINNING: &str = "mcmd=spawn";
 pub const ENDING: &str = "endcmd";
 /// Says that texts are [`escaped`].
 pub const ESCAPED: &str = "escaped=1";
-/// The key under which the started processes are told of their parents.
+/// The key under which the started processes are told of their parents, if all are on one machine.
 pub const PARENTS_KEY: &str = "rwmpi-parents";
+/// The key under which they are told of their parents if they are not.
+pub const PARENTS_ELSEWHERE_KEY: &str = "rwmpi-parents-elsewhere";
+/// What stands for that in the environment of the started processes, which ask the launcher for it: it has a secret.
+pub const PARENTS_ASKED_FOR: &str = "ask";
+/// A word of the launcher's answer: the new processes are not all on the machine of those who have asked for them, or
+/// could not know that.
+pub const ELSEWHERE: &str = "place=elsewhere";
 
 /// A program to start as several processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,23 +36,68 @@ pub struct Command {
     pub hints: Vec<(String, String)>,
 }
 
+/// What the new processes are told of their parents ([`crate::Parents::said`]), whichever it is that the launcher can
+/// make true.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldOfParents {
+    /// If all are on one machine.
+    pub here: Option<String>,
+    /// Wherever they are.
+    pub elsewhere: Option<String>,
+}
+
+/// How texts are said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// As [`escaped`] words, which our launcher understands.
+    Escaped,
+    /// As they are, for any launcher.
+    Plain,
+}
+
+impl Spelling {
+    fn of(self, text: &str) -> String {
+        if self == Spelling::Escaped { escaped(text) } else { text.to_owned() }
+    }
+}
+
 /// The request to start these, and to tell them that of their parents; in error, what can't be said.
 ///
 /// # Errors
-/// If a text is too long for the launcher.
-pub fn request(commands: &[Command], parents: &str) -> Result<String, String> {
+/// If a text is too long for the launcher, or has more than a line and can't be escaped.
+pub fn request(commands: &[Command], parents: &ToldOfParents, spelling: Spelling) -> Result<String, String> {
+    let texts = commands.iter().flat_map(|command| command.arguments.iter().chain([&command.program]));
+    if spelling == Spelling::Plain
+        && let Some(text) = texts.into_iter().find(|text| text.contains('\n'))
+    {
+        return Err(format!("{text:?} has several lines, which this launcher can't be told of"));
+    }
+    let told = [(PARENTS_KEY, &parents.here), (PARENTS_ELSEWHERE_KEY, &parents.elsewhere)];
+    let told: Vec<_> = told.into_iter().filter_map(|(key, told)| Some((key, told.as_deref()?))).collect();
     let mut text = String::new();
     for (before, command) in commands.iter().enumerate() {
         let Command { program, arguments, processes, hints } = command;
-        let _ = writeln!(text, "{BEGINNING}\n{ESCAPED}\nnprocs={processes}\nexecname={}", escaped(program));
+        let _ = writeln!(text, "{BEGINNING}");
+        if spelling == Spelling::Escaped {
+            let _ = writeln!(text, "{ESCAPED}");
+        }
+        let _ = writeln!(text, "nprocs={processes}\nexecname={}", spelling.of(program));
         let _ = writeln!(text, "totspawns={}\nspawnssofar={}\nargcnt={}", commands.len(), before + 1, arguments.len());
         for (number, argument) in (1..).zip(arguments) {
-            let _ = writeln!(text, "arg{number}={}", escaped(argument));
+            let _ = writeln!(text, "arg{number}={}", spelling.of(argument));
         }
-        let _ = writeln!(text, "preput_num=1\npreput_key_0={PARENTS_KEY}\npreput_val_0={parents}");
+        let _ = writeln!(text, "preput_num={}", told.len());
+        for (number, (key, told)) in told.iter().enumerate() {
+            let _ = writeln!(text, "preput_key_{number}={key}\npreput_val_{number}={told}");
+        }
+        let is_said = |(key, value): &&(String, String)| {
+            spelling == Spelling::Escaped || !(key.contains('\n') || value.contains('\n'))
+        };
+        let hints: Vec<_> = hints.iter().filter(is_said).collect();
         let _ = writeln!(text, "info_num={}", hints.len());
-        for (number, (key, value)) in hints.iter().enumerate() {
-            let _ = writeln!(text, "info_key_{number}={}\ninfo_val_{number}={}", escaped(key), escaped(value));
+        for (number, (key, value)) in hints.into_iter().enumerate() {
+            let (key, value) = (spelling.of(key), spelling.of(value));
+            let _ = writeln!(text, "info_key_{number}={key}\ninfo_val_{number}={value}");
         }
         let _ = writeln!(text, "{ENDING}");
     }
@@ -106,8 +158,16 @@ mod tests {
         let expected = "mcmd=spawn\nescaped=1\nnprocs=3\nexecname=./a%20b\ntotspawns=1\nspawnssofar=1\nargcnt=1\narg1=x%0ay\n\
                         preput_num=1\npreput_key_0=rwmpi-parents\npreput_val_0=2/word\ninfo_num=1\ninfo_key_0=wdir\ninfo_val_0=/tmp\n\
                         endcmd\n";
-        assert_eq!(request(std::slice::from_ref(&command), "2/word").as_deref(), Ok(expected));
+        let parents = ToldOfParents { here: Some("2/word".to_owned()), elsewhere: None };
+        assert_eq!(request(std::slice::from_ref(&command), &parents, Spelling::Escaped).as_deref(), Ok(expected));
+        let both = ToldOfParents { elsewhere: Some("2/port".to_owned()), ..parents };
+        let said = request(std::slice::from_ref(&command), &both, Spelling::Escaped).unwrap();
+        assert!(said.contains("preput_num=2\n") && said.contains("_1=rwmpi-parents-elsewhere\npreput_val_1=2/port\n"));
+        let plain = |command: &Command| request(std::slice::from_ref(command), &both, Spelling::Plain);
+        assert!(plain(&command).unwrap_err().contains("several lines"));
+        let said = plain(&Command { arguments: vec!["50% x".to_owned()], ..command.clone() }).unwrap();
+        assert!(said.starts_with("mcmd=spawn\nnprocs=3\nexecname=./a b\n") && said.contains("arg1=50% x\n"), "{said}");
         let long = Command { arguments: vec!["x".repeat(LINE_MAX)], ..command };
-        assert!(request(&[long], "").unwrap_err().contains("4101 bytes"));
+        assert!(request(&[long], &both, Spelling::Escaped).unwrap_err().contains("4101 bytes"));
     }
 }

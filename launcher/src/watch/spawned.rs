@@ -1,13 +1,12 @@
 //! The jobs that ranks have asked for (MPI_Comm_spawn). Each is watched like the job of the user's own, in the same
 //! loop; what its ranks write is the output of the one that has asked for it, and if one of the two fails, the other
-//! ends with it.
+//! ends with it. One that can't be started, here or on its hosts, is an error of the call that has asked for it.
 
 use super::{END_GRACE, INTERRUPT_GRACE, Watch};
 use crate::error::LaunchError;
-use crate::job_spec::JobSpec;
 use crate::output::{Outputs, Which};
 use crate::report::{self, Verdict};
-use crate::spawn_request::SpawnRequest;
+use crate::spawn_request::{Asking, SpawnAnswer, SpawnRequest};
 use crate::wire::Order;
 use rustix::event::PollFd;
 use rustix::process::Signal;
@@ -19,6 +18,17 @@ pub(super) struct Spawned {
     watch: Watch,
     /// The rank that has asked for it.
     by: usize,
+    request: Request,
+}
+
+/// What has become of the request.
+enum Request {
+    /// It is to be answered like that, to a process of that host, once the ranks run.
+    Unanswered { site: usize, process: usize, answer: SpawnAnswer },
+    /// They run.
+    Granted,
+    /// They can't be started, as whoever has asked knows.
+    Refused,
 }
 
 impl Spawned {
@@ -33,47 +43,71 @@ impl Spawned {
 }
 
 impl Watch {
-    /// Starts what that rank has asked for, and says to it what came of that.
+    /// Starts what that rank has asked for, which hears of it when the ranks run, or will not.
     pub(super) fn spawn(&mut self, site: usize, rank: usize, process: usize, request: &SpawnRequest) {
-        let failure = match self.start_spawned(request) {
-            Ok(mut watch) => {
+        match self.start_spawned(site, request) {
+            Ok((mut watch, answer)) => {
                 watch.title = report::of_spawned(rank);
-                self.spawned.push(Spawned { watch, by: rank });
-                None
+                let request = Request::Unanswered { site, process, answer };
+                self.spawned.push(Spawned { watch, by: rank, request });
             }
-            Err(why) => Some(why),
-        };
-        self.sites[site].order(Order::Spawned { process, failure });
+            Err(why) => self.sites[site].order(Order::Spawned { process, answer: SpawnAnswer::Refused(why) }),
+        }
     }
 
-    fn start_spawned(&self, request: &SpawnRequest) -> Result<Watch, String> {
-        if self.sites.len() > 1 || self.sites.iter().any(|site| site.name.is_some()) {
-            return Err("ranks of a job on named hosts can't spawn others yet: leave out --hosts and --hostfile".into());
-        }
+    fn start_spawned(&self, site: usize, request: &SpawnRequest) -> Result<(Watch, SpawnAnswer), String> {
         if self.spec.keeps_going {
             return Err("ranks of a job that goes on when ranks die (--keep-going) can't spawn others yet".into());
         }
         if self.verdict.is_some() {
             return Err("the job is about to end".into());
         }
-        let spec: JobSpec = request.job(&self.spec, &report::this_host())?;
+        let hosts: Vec<_> = self.sites.iter().map(|site| site.name.clone()).collect();
+        let here = report::this_host();
+        let asking = Asking { job: &self.spec, hosts: &hosts, host: hosts[site].as_deref(), here: &here };
+        let (spec, is_here) = request.job(asking)?;
         let mut watch = Watch::start(Rc::new(spec), &[]).map_err(|error: LaunchError| error.to_string())?;
         // What it has said so far is kept, too.
         let mut said = std::mem::replace(&mut watch.outputs, Outputs::new(true));
         Which::BOTH.into_iter().for_each(|which| watch.outputs.append(which, said.take_kept(which)));
-        Ok(watch)
+        Ok((watch, if is_here { SpawnAnswer::Here } else { SpawnAnswer::Elsewhere }))
+    }
+
+    /// Answers those whose ranks run by now, or will not.
+    fn answer_requests(&mut self) {
+        for Spawned { watch, request, .. } in &mut self.spawned {
+            let failure = watch.verdict.as_ref().map(|verdict| match verdict {
+                Verdict::NotStarted { host, text, .. } => format!("{host}: {text}"),
+                other => watch.text_of(other),
+            });
+            let is_known = watch.running || failure.is_some();
+            let Request::Unanswered { site, process, answer } = request else { continue };
+            if is_known {
+                let (site, process) = (*site, *process);
+                let (answer, became) = match failure {
+                    Some(why) => (SpawnAnswer::Refused(why), Request::Refused),
+                    None => (answer.clone(), Request::Granted),
+                };
+                *request = became;
+                self.sites[site].order(Order::Spawned { process, answer });
+            }
+        }
     }
 
     /// Deals with what has happened in these jobs, and forgets those that are over.
     pub(super) fn look_after_spawned(&mut self) -> Result<(), LaunchError> {
+        for spawned in &mut self.spawned {
+            spawned.watch.go_on()?;
+        }
+        self.answer_requests();
         for index in 0..self.spawned.len() {
-            let Spawned { watch, by } = &mut self.spawned[index];
-            watch.go_on()?;
+            let Spawned { watch, by, request } = &mut self.spawned[index];
             for which in Which::BOTH {
                 self.outputs.append(which, watch.outputs.take_kept(which));
             }
             let by = *by;
-            match (&self.verdict, watch.end_of_spawned()) {
+            let ended = watch.end_of_spawned().filter(|_| !matches!(request, Request::Refused));
+            match (&self.verdict, ended) {
                 (None, Some(verdict)) => {
                     let (text, code) = (watch.text_of(&verdict), verdict.exit_code());
                     self.end_at_once(Verdict::OfSpawned { by, text, code });

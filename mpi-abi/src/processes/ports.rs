@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, Universe};
+use rwmpi_core::{Communicator, Error, ErrorClass, Info, PortPlace, Result, Universe};
 
 use crate::argument::{Out, Text, TextOut, c_int};
 use crate::error::Outcome;
@@ -42,11 +42,22 @@ fn limit(info: &Info) -> Result<Option<Duration>> {
     seconds.ok_or_else(wrong).map(Some)
 }
 
+/// Where a port is to be, if hints say so: the standard's `ip_address` and `ip_port`.
+fn place(info: &Info) -> Result<PortPlace> {
+    let wrong = |key: &str, text: &str, what: &str| {
+        Error::new(ErrorClass::InfoValue, format!("the hint {key} is {text:?}, and not {what}"))
+    };
+    let (address, number) = ("ip_address", "ip_port");
+    let address = info.get(address)?.map(|text| text.trim().parse().map_err(|_| wrong(address, text, "an IP address")));
+    let number = info.get(number)?.map(|text| text.trim().parse().map_err(|_| wrong(number, text, "a TCP port")));
+    Ok(PortPlace { address: address.transpose()?, number: number.transpose()? })
+}
+
 /// MPI_Open_port (MPI-5.0 section 11.9.2).
 pub fn open_port<A: Abi>(info: A::Handle, name: TextOut) -> Outcome {
     let rank = rank()?;
-    hints::<A>(info)?;
-    let opened = as_member(rank, Universe::open_port)?;
+    let place = place(&hints::<A>(info)?)?;
+    let opened = as_member(rank, |universe| universe.open_port(place))?;
     name.set(&opened, A::MAX_PORT_NAME as usize).map(drop)
 }
 

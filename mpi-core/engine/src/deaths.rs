@@ -36,6 +36,23 @@ impl<F: Fabric> Engine<F> {
     /// The job goes on when a peer dies.
     pub fn go_on_without_dead(&mut self) {
         self.deaths.goes_on = true;
+        self.settle_short_cuts();
+    }
+
+    /// Whether the job goes on when a peer dies.
+    pub(super) fn goes_on(&self) -> bool {
+        self.deaths.goes_on
+    }
+
+    /// Refuses to send to that peer if it has died, be it only now that this rank hears of it.
+    pub(super) fn refuse_dead(&mut self, peer: u32) -> Result<(), Failure> {
+        if !self.deaths.goes_on {
+            return Ok(());
+        }
+        if self.fabric.has_died(peer as usize) {
+            self.bury(peer)?;
+        }
+        if self.is_dead(peer) { Err(Failure::Died { peer }) } else { Ok(()) }
     }
 
     /// Deals with all that has arrived from that peer, which sends nothing more.
@@ -45,8 +62,11 @@ impl<F: Fabric> Engine<F> {
         self.collect_requests(peer as usize).map(drop)
     }
 
-    /// That peer has died. What it had sent has its effect; what it had begun to send is lost.
+    /// That peer has died. What it had sent has its effect; what it had begun to send is lost. Done once.
     pub fn bury(&mut self, peer: u32) -> Result<(), Failure> {
+        if self.deaths.dead.contains(&peer) {
+            return Ok(());
+        }
         self.take_in(peer)?;
         self.deaths.dead.push(peer);
         let state = &mut self.peers[peer as usize];

@@ -264,11 +264,11 @@ impl JobEngine {
         }
     }
 
-    /// Whether the process of `peer` is no more, if it is on this node.
+    /// Whether the process of `peer` is no more, if it is on this node; or the connection with it is broken.
     pub fn is_gone(&self, peer: u32) -> bool {
         match self {
             JobEngine::Node(engine) => engine.fabric.job().is_gone(peer as usize),
-            JobEngine::Cluster(_) => false,
+            JobEngine::Cluster(engine) => engine.fabric.is_gone(peer as usize),
         }
     }
 
@@ -338,6 +338,14 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.heap(),
             JobEngine::Cluster(engine) => engine.fabric.node().heap(),
+        }
+    }
+
+    /// Says that this rank is about to [finish](JobEngine::finish), without waiting for anybody.
+    pub fn begin_to_finish(&mut self) {
+        match self {
+            JobEngine::Node(_) => {}
+            JobEngine::Cluster(engine) => engine.fabric.begin_to_finish(),
         }
     }
 

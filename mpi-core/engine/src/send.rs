@@ -119,6 +119,7 @@ impl<F: Fabric> Engine<F> {
         if peer == self.me() {
             return self.send_to_self(operation);
         }
+        self.refuse_dead(peer)?;
         let id = self.add_operation(Operation::Send(operation));
         if self.peers[peer as usize].queued.is_empty() {
             if let Err(failure) = self.advance_send(id, Enqueue::Next) {
@@ -130,10 +131,6 @@ impl<F: Fabric> Engine<F> {
             if matches!(&self.operations[id], Operation::Send(send) if send.stage.is_with_receiver()) {
                 return Ok(Some(id));
             }
-        }
-        if self.is_dead(peer) {
-            self.operations.remove(id);
-            return Err(Failure::Died { peer });
         }
         self.queue(peer, Outgoing::Message(id));
         self.copy_queued(id);

@@ -7,11 +7,10 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use rustc_hash::FxHasher;
-use rwmpi_transport::Joint;
 
 use super::Communicator;
 use super::context::{Creators, FIRST_GIVEN, FROM_GROUPS, all_members, usable};
-use super::meeting::Meeting;
+use super::meeting::{Brought, Meeting};
 use crate::Result;
 use crate::activity::Call;
 use crate::collective::tree;
@@ -54,10 +53,10 @@ impl Communicator {
         }
         // The leader tells its group how it went, so that nobody waits for a leader that has failed.
         let mut failure = None;
-        let (mut words, mut joint) = (Vec::new(), None);
+        let (mut words, mut brought) = (Vec::new(), Brought::default());
         if self.rank() == local_leader {
             match self.meet(bridge, tag) {
-                Ok(met) => (words, joint) = met,
+                Ok(met) => (words, brought) = met,
                 Err(error) => failure = Some(error),
             }
         }
@@ -69,7 +68,8 @@ impl Communicator {
             return Err(error);
         }
         if let Some(meeting) = Meeting::read(&words) {
-            return self.come_to(meeting, joint);
+            let bridge = bridge.map(|(bridge, other)| (bridge, other, tag));
+            return self.come_to(meeting, brought, local_leader, bridge);
         }
         let [context, peers @ ..] = &words[..] else {
             let what = format!("the leader, rank {local_leader}, could not reach the other group");
@@ -105,14 +105,14 @@ impl Communicator {
     }
 
     /// Exchanges groups with the other leader: the context of the new communicator, and who belongs to the other group.
-    fn meet(&self, bridge: Option<(&Communicator, usize)>, tag: i32) -> Result<(Vec<u32>, Option<Joint>)> {
+    fn meet(&self, bridge: Option<(&Communicator, usize)>, tag: i32) -> Result<(Vec<u32>, Brought)> {
         let call = Call::CreateCommunicator;
         let Some((bridge, remote_leader)) = bridge else {
             let what = "the leader must give a communicator that leads to the other leader".to_string();
             return Err(Error::argument(ErrorClass::Communicator, self, call, what));
         };
         if bridge.is_joined() || self.is_joined() {
-            return self.meet_over(bridge, remote_leader, tag);
+            return self.meet_over(&(bridge, remote_leader, tag));
         }
         let me = self.group().peers()[self.rank()];
         let Some(other) = bridge.checked_destination(call, remote_leader.into(), tag)? else {
@@ -127,7 +127,7 @@ impl Communicator {
         if me < other {
             words[0] = mine;
         }
-        Ok((words, None))
+        Ok((words, Brought::default()))
     }
 
     /// An intercommunicator of two groups, without a communicator that leads from one to the other

@@ -1,5 +1,6 @@
 //! Intercommunicators of groups whose ranks don't all know each other by one engine, as one group was spawned by some
-//! of the other: the leaders agree on a file that all members have in common, as with ranks that are spawned.
+//! of the other: the leaders agree on a file that all members have in common, as with ranks that are spawned; or, if
+//! not all of them are on one machine, all say where they are (`meeting_apart`).
 
 use rwmpi_transport::{JobSecret, Joint};
 
@@ -7,10 +8,14 @@ use super::Communicator;
 use crate::Result;
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
+use crate::meeting_apart::{APART, ApartSide};
 use crate::spawn::Place;
 
 /// What a leader tells its group instead of a context.
 const BEGINNING: u32 = u32::MAX - 1;
+
+/// A leader's way to the other one: a communicator to which both belong, the other's rank there, and a tag.
+pub(super) type Bridge<'a> = (&'a Communicator, usize, i32);
 
 /// Where both groups meet.
 pub(super) struct Meeting {
@@ -34,34 +39,49 @@ impl Meeting {
 }
 
 impl Communicator {
-    /// The leader's part: agrees with the other one, which is that rank of `bridge`, and gives what it tells its group,
-    /// and the file, if it is the one who has made it. Who that is decide lots that both draw.
-    pub(super) fn meet_over(&self, bridge: &Communicator, other: usize, tag: i32) -> Result<(Vec<u32>, Option<Joint>)> {
+    /// The leader's part: agrees with the other one, and gives what it tells its group, and what it brings. Who is the
+    /// first decide lots that both draw.
+    pub(super) fn meet_over(&self, bridge: &Bridge<'_>) -> Result<(Vec<u32>, Brought)> {
         let failed = |what: String| Error::argument(ErrorClass::Communicator, self, Call::CreateCommunicator, what);
         let lot = JobSecret::random().map_err(|error| failed(error.to_string()))?;
-        let mine = format!("{}/{:032x}", self.size(), u128::from_be_bytes(lot.to_bytes()));
-        let theirs = exchange(bridge, other, tag, &mine)?;
+        let lot = u128::from_be_bytes(lot.to_bytes());
+        let together = self.is_on_one_machine() && bridge.0.is_on_one_machine();
+        let theirs = exchange(bridge, &format!("{}/{lot:032x}/{together}", self.size()))?;
         let wrong = || failed(format!("the other leader has said {theirs:?}"));
-        let (size, their_lot) = theirs.split_once('/').ok_or_else(wrong)?;
+        let [size, their_lot, are_together] = *theirs.split('/').collect::<Vec<_>>().first_chunk().ok_or_else(wrong)?;
         let members = size.parse().ok().and_then(|size: usize| size.checked_add(self.size())).ok_or_else(wrong)?;
-        let is_first = mine.split_once('/').is_some_and(|(_, lot)| lot < their_lot);
+        let their_lot = u128::from_str_radix(their_lot, 16).map_err(|_| wrong())?;
+        let is_first = lot < their_lot;
+        if !together || are_together != "true" {
+            let secret = JobSecret::from_bytes((lot ^ their_lot).to_be_bytes());
+            let meeting = Meeting { is_first, description: APART.to_owned() };
+            return Ok((meeting.words(), Brought { made: None, secret: Some(secret) }));
+        }
         let made = match is_first {
             true => Some(Joint::create(members).map_err(|error| failed(error.to_string()))?),
             false => None,
         };
         let description =
             made.as_ref().map(Joint::description).transpose().map_err(|error| failed(error.to_string()))?;
-        let said = exchange(bridge, other, tag, description.as_deref().unwrap_or(""))?;
+        let said = exchange(bridge, description.as_deref().unwrap_or(""))?;
         let meeting = Meeting { is_first, description: description.unwrap_or(said) };
-        Ok((meeting.words(), made))
+        Ok((meeting.words(), Brought { made, secret: None }))
     }
 
-    /// The intercommunicator with the other group there; the file, if this rank has made it.
+    /// The intercommunicator with the other group there; `bridge` and what is brought along are the leader's.
     pub(super) fn come_to(
         &self,
         Meeting { is_first, description }: Meeting,
-        made: Option<Joint>,
+        Brought { made, secret }: Brought,
+        leader: usize,
+        bridge: Option<Bridge<'_>>,
     ) -> Result<Communicator> {
+        if description == APART {
+            let side = ApartSide { is_first, root: leader, class: ErrorClass::Communicator };
+            let Some((secret, bridge)) = secret.zip(bridge) else { return self.meet_apart(side, None) };
+            let mut say = |text: &str| exchange(&bridge, text).map_err(|error| error.to_string());
+            return self.meet_apart(side, Some((secret, &mut say)));
+        }
         let joint = made.map_or_else(|| Joint::open(&description).map_err(|error| error.to_string()), Ok);
         let place = |members: usize| match (is_first, members.saturating_sub(self.size())) {
             (true, _) => Place { number: self.rank(), first: self.size() },
@@ -71,8 +91,17 @@ impl Communicator {
     }
 }
 
+/// What a leader brings to its group.
+#[derive(Default)]
+pub(super) struct Brought {
+    /// The file, if it has made it.
+    made: Option<Joint>,
+    /// What both leaders know, if there is no such file.
+    secret: Option<JobSecret>,
+}
+
 /// Both leaders say something to each other.
-fn exchange(bridge: &Communicator, other: usize, tag: i32, text: &str) -> Result<String> {
+fn exchange(&(bridge, other, tag): &Bridge<'_>, text: &str) -> Result<String> {
     bridge.buffered_send(text.as_bytes(), other, tag)?;
     let len = bridge.probe(other, tag)?.count::<u8>().unwrap_or(0);
     let mut bytes = vec![0_u8; len];

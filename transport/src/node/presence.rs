@@ -4,6 +4,7 @@ use super::NodeFabric;
 use crate::control::Presence;
 use crate::deaths;
 use crate::primitive::Ordering;
+use crate::segment::{ActivityRecord, TurnedAwayRecord};
 use crate::{Fabric, Signal, signal};
 
 impl NodeFabric {
@@ -37,6 +38,19 @@ impl NodeFabric {
     /// Whether a peer still takes part. What it pushed before it ended is in its rings by then.
     pub fn presence(&self, peer: usize) -> Presence {
         self.segment.control(peer).identity.presence.load(Ordering::Acquire).into()
+    }
+}
+
+/// What others read of this peer.
+impl NodeFabric {
+    /// Where this peer says what it is doing.
+    pub fn activity(&self) -> ActivityRecord {
+        ActivityRecord::of(&self.segment, self.end(self.me))
+    }
+
+    /// Where this peer says how many strangers it has turned away.
+    pub(crate) fn turned_away_record(&self) -> TurnedAwayRecord {
+        TurnedAwayRecord::of(&self.segment, self.end(self.me))
     }
 }
 

@@ -52,7 +52,7 @@ impl JobSecret {
         self.0
     }
 
-    fn proof(&self, label: &[u8], challenge: &[u8; CHALLENGE], said: &[u8]) -> HMAC {
+    pub(crate) fn proof(&self, label: &[u8], challenge: &[u8; CHALLENGE], said: &[u8]) -> HMAC {
         let mut mac = HMAC::new(self.0);
         mac.update(label);
         mac.update(challenge);

@@ -15,11 +15,11 @@ mod frame;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod handed_out;
-mod handshake;
+pub(crate) mod handshake;
 mod link;
 mod poll;
 mod presence;
-mod socket;
+pub(crate) mod socket;
 mod spin;
 #[cfg(test)]
 mod stingy;
@@ -243,7 +243,7 @@ impl TcpFabric {
         self.links[peer].only_rings = true;
     }
 
-    #[cfg(test)]
+    /// Whether the connection with `peer` is broken.
     pub(crate) fn has_lost(&self, peer: usize) -> bool {
         matches!(self.links[peer].state, State::Lost(_))
     }
@@ -294,8 +294,8 @@ impl TcpFabric {
         self.news = false;
     }
 
-    /// Says goodbye to all.
-    fn begin_to_finish(&mut self) {
+    /// Says goodbye to all, once.
+    pub(crate) fn begin_to_finish(&mut self) {
         self.finishing = true;
         self.stop_asking_all();
         for peer in 0..self.links.len() {

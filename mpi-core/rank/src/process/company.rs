@@ -1,13 +1,14 @@
-//! The engines that a rank has beside that of its job: one for each file that it has in common with ranks of another
-//! job, which spawned its own or was spawned.
+//! The engines that a rank has beside that of its job: one for each meeting with ranks of another job, which spawned its
+//! own or was spawned, or has come to a port.
 //!
 //! Whoever waits in one of them makes progress in all. It does not sleep: what it waits for may come by any of them,
-//! and who brings it knows of one only.
+//! and who brings it knows of one only. If one of them fails, as the connection with another job is broken, that
+//! concerns nobody who waits in another.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-use rwmpi_transport::{Backoff, JobFabric, NodeFabric, Presence};
+use rwmpi_transport::{Backoff, JobFabric, Presence};
 
 use super::Process;
 use crate::engine::Failure;
@@ -32,21 +33,21 @@ impl Company {
         let joined = self.joined.borrow().clone();
         // First it says so in all of them: they may be left in any order.
         joined.iter().try_for_each(|process| process.begin_to_part())?;
-        joined.iter().try_for_each(|process| {
-            process.wait_for(|| process.have_others_left().then_some(()))?;
-            process.part()
-        })
+        let are_left = |process: &Rc<Process>| process.wait_for(|| process.have_others_left().then_some(()));
+        joined.iter().try_for_each(are_left)?;
+        joined.iter().for_each(|process| process.engine().begin_to_finish());
+        joined.iter().try_for_each(|process| process.part())
     }
 }
 
 impl Process {
     /// A further engine of the rank that this engine is one of, over that fabric, whose peers have these numbers.
-    pub fn join(self: &Rc<Self>, fabric: NodeFabric, numbers: Numbers) -> Rc<Process> {
+    pub fn join(self: &Rc<Self>, fabric: JobFabric, numbers: Numbers) -> Rc<Process> {
         let first = self.first();
         let made = || Rc::new(Company { first: Rc::downgrade(&first), joined: RefCell::default() });
         let company = first.company.get_or_init(made);
         let place = (Rc::default(), 0);
-        let process = Rc::new(Process::new(JobFabric::Node(fabric), self.rule, self.tuning(), place, None));
+        let process = Rc::new(Process::new(fabric, self.rule, self.tuning(), place, None));
         let _ = process.company.set(company.clone());
         let _ = process.numbers.set(numbers);
         if let Some(turn) = first.turn.get() {
@@ -91,9 +92,17 @@ impl Process {
             false => self.progress()?,
         };
         for process in self.company.get().map_or(Vec::new(), |company| company.all()) {
-            moved |= !std::ptr::eq(&*process, self) && process.progress()?;
+            moved |= !std::ptr::eq(&*process, self) && self.concerned_by(&process, process.progress(), false)?;
         }
         Ok(moved)
+    }
+
+    /// What came of something in that engine; `otherwise` if it has failed, and that is another job's end.
+    fn concerned_by<R>(&self, process: &Process, came: Result<R, Failure>, otherwise: R) -> Result<R, Failure> {
+        match came {
+            Err(_) if process.is_joined() && !std::ptr::eq(process, self) => Ok(otherwise),
+            came => came,
+        }
     }
 
     /// Waits a little where it may be any engine's turn; `None`: there is but this one.
@@ -115,7 +124,10 @@ impl Process {
             backoff.stand_by();
         }
         match self.company.get() {
-            Some(company) => company.all().iter().try_for_each(|process| process.take_signals()),
+            Some(company) => {
+                let heed = |process: &Rc<Process>| self.concerned_by(process, process.take_signals(), ());
+                company.all().iter().try_for_each(heed)
+            }
             None => self.take_signals(),
         }
     }
