@@ -29,9 +29,6 @@ use self::team::{Fault, Part, Team};
 use crate::access::Access;
 use crate::{Direction, Error, File, Place, Result};
 
-/// So many ranges of a view are looked at to say how long its blocks are.
-const LOOKED_AT: usize = 8;
-
 /// What a rank wants of the file.
 #[derive(Clone, Copy)]
 struct Wanted {
@@ -61,12 +58,7 @@ impl Wanted {
         }
         let ends = position.checked_add(bytes - 1).and_then(|last| view.place(*position).zip(view.place(last)));
         let Some(((begin, _), (last, _))) = ends.filter(|_| fits) else { return Wanted::NONE };
-        let (mut blocks, mut seen) = (0_u64, 0);
-        for range in view.ranges(*position, *bytes).take(LOOKED_AT) {
-            (blocks, seen) = (blocks + 1, seen + range.len);
-        }
-        let blocks = u128::from(blocks) * u128::from(*bytes) / u128::from(seen.max(1));
-        Wanted { fits, begin, end: last + 1, bytes: *bytes, blocks: blocks as u64 }
+        Wanted { fits, begin, end: last + 1, bytes: *bytes, blocks: view.blocks(*position, *bytes) }
     }
 
     fn words(self) -> [u64; WANTED] {

@@ -15,6 +15,7 @@ use rwmpi_core::{Communicator, Destination, Info, Result, op};
 
 use crate::Direction;
 use crate::disk::Span;
+use crate::shown::Shown;
 use crate::view::View;
 
 const HALVES: usize = 2;
@@ -98,23 +99,7 @@ impl Staging {
         (view, positions): (&View, Range<u64>),
         (elements, at): (&Elements, u64),
     ) {
-        let Some(last) = positions.end.checked_sub(1).filter(|&last| last >= positions.start) else { return };
-        let ends = view.place(positions.start).zip(view.place(last));
-        let is_within = ends.is_some_and(|(first, last)| {
-            first.0 >= staged.from && last.0 < staged.from + self.half as u64 && first.0 <= last.0
-        });
-        assert!(view.is_plain() && is_within, "what is copied lies within the half");
-        // Were all of the file in memory like this half, the filetype would lie there again and again.
-        let half = self.starts[staged.rank].wrapping_add(staged.half % HALVES * self.half);
-        let start = half.wrapping_sub(staged.from as usize).wrapping_add(view.displacement() as usize);
-        let count = positions.end.div_ceil(view.filetype().size());
-        // SAFETY: only the bytes at these positions are used. They lie between the first and the last, which was found
-        // to be in the half, since those of a plain view come in order.
-        let shown = unsafe { Elements::new(start, count, view.filetype().clone()) };
-        let len = positions.end - positions.start;
-        match direction {
-            Direction::Read => shown.copy_part(positions.start, elements, at, len),
-            Direction::Write => elements.copy_part(at, &shown, positions.start, len),
-        }
+        let memory = self.span(staged, staged.from..u64::MAX);
+        Shown { memory, from: staged.from }.copy(direction, (view, positions), (elements, at));
     }
 }

@@ -1,5 +1,5 @@
-//! Collective accesses of one to five ranks against a map of bytes: random blocks of a file belong to random ranks, or
-//! to none. And what all ranks come out with when one of them fails.
+//! Accesses of one to five ranks, together and each by itself at the same time, against a map of bytes: random blocks
+//! of a file belong to random ranks, or to none. And what all ranks come out with when one of them fails.
 
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,7 @@ fn tile(rng: &mut Rng, ranks: usize, holes: bool) -> Vec<Shape> {
 struct Access {
     displacement: u64,
     ranks: Vec<(Shape, u64, Buffer)>,
+    is_collective: bool,
 }
 
 impl Access {
@@ -78,7 +79,8 @@ impl Access {
         };
         let tiles = tile(rng, ranks, holes).into_iter();
         let parts: Vec<_> = tiles.map(|shape| (shape, Buffer::new(rng))).map(part).collect();
-        Access { displacement, ranks: parts.into_iter().map(|(begin, shape, buffer)| (shape, begin, buffer)).collect() }
+        let ranks = parts.into_iter().map(|(begin, shape, buffer)| (shape, begin, buffer)).collect();
+        Access { displacement, ranks, is_collective: rng.bool() }
     }
 
     /// What the file has after it.
@@ -113,7 +115,11 @@ impl Access {
         let (shape, begin, buffer) = &mut self.ranks[rank];
         let byte = Datatype::basic(Basic::Byte);
         file.set_view(Some(self.displacement as i64), &byte, &shape.datatype, &Representation::Native, &Info::new())?;
-        file.access_all(direction, Place::At(*begin as i64), &Ok(buffer.elements()))
+        let place = Place::At(*begin as i64);
+        match self.is_collective {
+            true => file.access_all(direction, place, &Ok(buffer.elements())),
+            false => file.access(direction, place, &buffer.elements()),
+        }
     }
 }
 
@@ -128,6 +134,7 @@ fn open(world: &Communicator, path: &Path, ways: FileWays) -> crate::Result<File
 fn try_all(world: &Communicator, path: &Path, seed: u64) -> crate::Result<bool> {
     let (mut rng, rank) = (Rng::with_seed(seed), world.rank());
     let ways = FileWays::of_domains(DOMAIN + rng.usize(..3) * 1000, rng.usize(1..4));
+    let ways = ways.with_windows(DOMAIN * rng.usize(1..5));
     let (file, mut model) = (open(world, path, ways)?, Vec::new());
     for step in 0..12 {
         let mut access = Access::new(&mut rng, world.size());
