@@ -1,9 +1,10 @@
 //! Hints (MPI-5.0 section 14.2.8): what programs may say about how they use a file.
 //!
 //! None changes what a call does. `file_perm` says who may use a file that is created; `collective_buffering`,
-//! `romio_cb_read` and `romio_cb_write` can forbid ranks to work together; `romio_ds_read`, `romio_ds_write`,
-//! `ind_rd_buffer_size` and `ind_wr_buffer_size` say how a rank by itself reads and writes short blocks. All that are given are kept and given back,
-//! since libraries above look whether their values have arrived.
+//! `romio_cb_read` and `romio_cb_write` can forbid ranks to work together, `cb_nodes` says on how many nodes some do it
+//! for others; `romio_ds_read`, `romio_ds_write`,
+//! `ind_rd_buffer_size` and `ind_wr_buffer_size` say how a rank by itself reads and writes short blocks. All that are
+//! given are kept and given back, since libraries above look whether their values have arrived.
 
 use rwmpi_core::{FileHint, FileWays, Info};
 
@@ -33,13 +34,17 @@ const PRESENT: &[(&str, &str)] = &[
 pub(crate) struct Together {
     reads: bool,
     writes: bool,
+    /// At most so many nodes have a rank that reads and writes for others.
+    pub(crate) nodes: usize,
 }
 
 impl Together {
     pub(crate) fn of(hints: &Info) -> Together {
         let is = |key, value| hints.get(key).ok().flatten() == Some(value);
         let may = !is("collective_buffering", "false");
-        Together { reads: may && !is("romio_cb_read", "disable"), writes: may && !is("romio_cb_write", "disable") }
+        let nodes = hints.get("cb_nodes").ok().flatten().and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+        let (reads, writes) = (!is("romio_cb_read", "disable"), !is("romio_cb_write", "disable"));
+        Together { reads: may && reads, writes: may && writes, nodes }
     }
 
     pub(crate) fn allows(self, direction: Direction) -> bool {

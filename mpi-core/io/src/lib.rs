@@ -103,7 +103,7 @@ struct Shared {
     is_regular: bool,
     scratch: RefCell<transfer::Scratch>,
     /// What ranks that work together need, if they have it: from the first time on.
-    staging: OnceCell<Option<collective::Staging>>,
+    means: OnceCell<collective::Means>,
 }
 
 impl File {

@@ -29,6 +29,17 @@ pub(crate) struct Staging {
     half: usize,
 }
 
+/// The window, where not all ranks see all of it.
+pub(super) struct Near(Option<Window>);
+
+impl Near {
+    /// Whether this rank sees the memory of that one.
+    pub(super) fn is(&self, rank: usize) -> bool {
+        let window = self.0.as_ref();
+        window.is_some_and(|window| matches!(window.shared_query(Destination::Rank(rank)), Ok((1.., ..))))
+    }
+}
+
 /// One half of a rank's memory, in which bytes of the file lie side by side from the byte `from` on.
 #[derive(Clone, Copy)]
 pub(super) struct Staged {
@@ -49,20 +60,23 @@ fn starts(window: &Window, bytes: u64) -> Option<Box<[*mut u8]>> {
 }
 
 impl Staging {
-    /// With halves of so many bytes. Collective; `None` at all ranks if one of them has no such memory or can't see
-    /// that of another.
+    /// With halves of so many bytes. Collective; if one of the ranks has no such memory or can't see that of another,
+    /// all have what tells them of which ranks they see it.
     ///
     /// # Errors
     /// The ranks could not tell each other.
-    pub(super) fn new(communicator: &Communicator, half: usize) -> Result<Option<Staging>> {
+    pub(super) fn new(communicator: &Communicator, half: usize) -> Result<std::result::Result<Staging, Near>> {
         let bytes = (HALVES * half) as u64;
         let mut info = Info::new();
         // Pages of the file are copied to pages.
         info.set("mpi_minimum_memory_alignment", "4096")?;
         let window = communicator.allocate_window(bytes, 1, &info);
-        let mine = window.ok().and_then(|window| starts(&window, bytes).map(|starts| (window, starts)));
-        let is_well = communicator.allreduce_value(u8::from(mine.is_some()), op::min)? == 1;
-        Ok(mine.filter(|_| is_well).map(|(window, starts)| Staging { window, starts, half }))
+        let starts = window.as_ref().ok().and_then(|window| starts(window, bytes));
+        let is_well = communicator.allreduce_value(u8::from(starts.is_some()), op::min)? == 1;
+        match (window, starts) {
+            (Ok(window), Some(starts)) if is_well => Ok(Ok(Staging { window, starts, half })),
+            (window, _) => Ok(Err(Near(window.ok()))),
+        }
     }
 
     /// Lets go of it. Collective.
