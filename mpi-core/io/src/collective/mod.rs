@@ -22,8 +22,8 @@ mod write;
 
 use std::io;
 
-use rwmpi_core::untyped::Elements;
 use rwmpi_core::FileUnion;
+use rwmpi_core::untyped::Elements;
 
 use self::messages::Aggregators;
 use self::read::Outcome;
