@@ -108,7 +108,7 @@ pub use rwmpi_transport::port::PortPlace;
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};
 pub use scope::{Scope, scope};
 #[doc(hidden)]
-pub use select::file::{FileUnion, FileWays};
+pub use select::file::{FileHint, FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 #[doc(hidden)]

@@ -178,7 +178,13 @@ table! {
     /// A rank that reads a file by itself reads gaps of up to so many bytes along,
     file_gap_max: 4 << 10, Bytes in ANY_LENGTH, "FileWays", [66];
     /// and so many bytes together at most.
-    file_sieve: 256 << 10, Bytes in 1..=1 << 30, "FileWays", [66];
+    file_sieve: 256 << 10, Bytes in 1..=1 << 30, "FileWays", [66, 84];
+    /// One that writes stores short blocks to the file's pages if they lie in at least so many bytes of the file,
+    file_store_min: 64 << 10, Bytes in ANY_LENGTH, "FileWays", [84];
+    /// and on average there is one in at most so many of these.
+    file_store_spread_max: 1 << 10, Bytes in ANY_LENGTH, "FileWays", [84];
+    /// Then it has so many bytes of the file in its memory at a time.
+    file_store_window: 1 << 20, Bytes in 64 << 10..=1 << 30, "FileWays", [84];
     /// A nonblocking access to a file of at least so many bytes is left to a thread, while the program goes on.
     file_beside_min: 256 << 10, Bytes in ANY_LENGTH, "FileWays", [82];
     /// In a collective access to a file ranks work together if they have at least so many bytes,

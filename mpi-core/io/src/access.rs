@@ -225,13 +225,15 @@ impl File {
 
     /// This rank's access, by itself.
     pub(crate) fn transfer(&self, direction: Direction, access: &Access, elements: &Elements) -> Result<u64> {
-        let Access { view, position, .. } = access;
+        let Access { view, position, bytes } = access;
         if !view.representation().is_as_in_memory() {
             return self.transfer_converted(direction, access, elements);
         }
         self.exclusively(direction, |disk, scratch| match direction {
             Direction::Read => transfer::read(disk, view, *position, elements, scratch),
-            Direction::Write => transfer::write(disk, view, *position, elements),
+            Direction::Write => {
+                transfer::write(disk, view, *position..position.saturating_add(*bytes), (elements, 0), &scratch.ways)
+            }
         })
     }
 

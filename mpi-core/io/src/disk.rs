@@ -14,6 +14,8 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 
 use rwmpi_core::untyped::Elements;
 
+use crate::pages;
+
 /// Memory that bytes are read to or written from.
 #[derive(Clone, Copy)]
 pub(crate) struct Span<'a> {
@@ -46,6 +48,10 @@ impl<'a> Span<'a> {
         self.len
     }
 
+    pub(crate) fn start(self) -> *mut u8 {
+        self.start
+    }
+
     /// Some of it: none of what lies beyond its end.
     pub(crate) fn part(self, from: usize, len: usize) -> Self {
         let from = from.min(self.len);
@@ -73,6 +79,11 @@ pub(crate) trait Disk {
     fn read(&self, at: u64, into: Span<'_>) -> io::Result<usize>;
     /// Writes from the byte `at` on.
     fn write(&self, at: u64, from: Span<'_>) -> io::Result<usize>;
+    /// Whether no other machine writes to it.
+    fn is_private(&self) -> bool;
+    /// Has `work` store to `len` bytes from the byte `at` on, which are all there, where it keeps them. Returns whether
+    /// that could be.
+    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool;
 }
 
 fn result(transferred: isize) -> io::Result<usize> {
@@ -107,6 +118,14 @@ impl Disk for std::fs::File {
             Err(error) if has_no_places(&error) => result(unsafe { libc::write(file, from.start.cast(), from.len) }),
             result => result,
         }
+    }
+
+    fn is_private(&self) -> bool {
+        pages::are_of_one_machine(self)
+    }
+
+    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool {
+        pages::store(self, at, len, work).is_ok()
     }
 }
 

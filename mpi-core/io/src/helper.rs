@@ -55,7 +55,10 @@ impl Task {
         let Task { disk, view, position, elements, direction, ways, done } = self;
         let moved = match direction {
             Direction::Read => transfer::read(&disk, &view, position, &elements, &mut Scratch::new(ways)),
-            Direction::Write => transfer::write(&disk, &view, position, &elements),
+            Direction::Write => {
+                let end = position.saturating_add(transfer::bytes_of(&elements));
+                transfer::write(&disk, &view, position..end, (&elements, 0), &ways)
+            }
         };
         // What else it has is given back before anybody knows.
         drop((disk, view, elements));

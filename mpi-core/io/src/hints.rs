@@ -1,10 +1,12 @@
 //! Hints (MPI-5.0 section 14.2.8): what programs may say about how they use a file.
 //!
-//! None changes what a call does; `file_perm` says who may use a file that is created, and `collective_buffering`,
-//! `romio_cb_read` and `romio_cb_write` can forbid ranks to work together. All that are given are kept and given back,
-//! since libraries above look whether their values have arrived.
+//! None changes what a call does. `file_perm` says who may use a file that is created; `collective_buffering`,
+//! `romio_cb_read` and `romio_cb_write` can forbid ranks to work together, `cb_nodes` says on how many nodes some do it
+//! for others; `romio_ds_read`, `romio_ds_write`,
+//! `ind_rd_buffer_size` and `ind_wr_buffer_size` say how a rank by itself reads and writes short blocks. All that are
+//! given are kept and given back, since libraries above look whether their values have arrived.
 
-use rwmpi_core::Info;
+use rwmpi_core::{FileHint, FileWays, Info};
 
 use crate::{Direction, File, Result};
 
@@ -22,7 +24,7 @@ const PRESENT: &[(&str, &str)] = &[
     ("romio_cb_read", "automatic"),
     ("romio_cb_write", "automatic"),
     ("romio_ds_read", "automatic"),
-    ("romio_ds_write", "disable"),
+    ("romio_ds_write", "automatic"),
     ("ind_rd_buffer_size", "262144"),
     ("ind_wr_buffer_size", "1048576"),
 ];
@@ -32,13 +34,17 @@ const PRESENT: &[(&str, &str)] = &[
 pub(crate) struct Together {
     reads: bool,
     writes: bool,
+    /// At most so many nodes have a rank that reads and writes for others.
+    pub(crate) nodes: usize,
 }
 
 impl Together {
     pub(crate) fn of(hints: &Info) -> Together {
         let is = |key, value| hints.get(key).ok().flatten() == Some(value);
         let may = !is("collective_buffering", "false");
-        Together { reads: may && !is("romio_cb_read", "disable"), writes: may && !is("romio_cb_write", "disable") }
+        let nodes = hints.get("cb_nodes").ok().flatten().and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+        let (reads, writes) = (!is("romio_cb_read", "disable"), !is("romio_cb_write", "disable"));
+        Together { reads: may && reads, writes: may && writes, nodes }
     }
 
     pub(crate) fn allows(self, direction: Direction) -> bool {
@@ -47,6 +53,25 @@ impl Together {
             Direction::Write => self.writes,
         }
     }
+}
+
+/// Has the ways of a file be as new hints say.
+fn apply(hints: &Info, ways: &mut FileWays) {
+    let value = |key| hints.get(key).ok().flatten();
+    let choice = |key| match value(key) {
+        Some("enable") => Some(true),
+        Some("disable") => Some(false),
+        _ => None,
+    };
+    let bytes = |key| value(key).and_then(|text| text.parse().ok());
+    // How long gaps may be follows from the length of a window.
+    let given = [
+        bytes("ind_rd_buffer_size").map(FileHint::ReadWindow),
+        choice("romio_ds_read").map(FileHint::ReadsAlong),
+        bytes("ind_wr_buffer_size").map(FileHint::StoreWindow),
+        choice("romio_ds_write").map(FileHint::Stores),
+    ];
+    given.into_iter().flatten().for_each(|hint| ways.take_hint(hint));
 }
 
 /// Who may use a new file, before the process's mask: `file_perm`, octal.
@@ -89,5 +114,6 @@ impl File {
             let _ = kept.set(key, value);
         }
         self.shared.together.set(Together::of(&kept));
+        apply(info, &mut self.shared.scratch.borrow_mut().ways);
     }
 }

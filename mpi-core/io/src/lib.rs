@@ -7,8 +7,9 @@
 //! - `view`: which bytes of the file a rank sees, as an iterator over ranges of the file. The list of all ranges is
 //!   never made;
 //! - `disk`: the kernel's calls behind a trait, so that tests can have them fail;
-//! - `transfer`: bytes between the ranges of a view and elements in memory; `representation`: what they are in the
-//!   file; `converted`: accesses where that is something else;
+//! - `transfer`: bytes between the ranges of a view and elements in memory; `windows`: short blocks of a view, many at
+//!   a time; `shown`: a part of the file in memory; `pages`: that of the kernel;
+//! - `representation`: what bytes are in the file; `converted`: accesses where that is something else;
 //! - `collective`: the ranks of a node that read and write together;
 //! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
 //! - `helper`: the thread that performs long nonblocking accesses;
@@ -46,14 +47,17 @@ mod hints;
 mod lock;
 mod mode;
 mod open;
+mod pages;
 mod pointer;
 pub mod representation;
+mod shown;
 mod size;
 #[cfg(test)]
 mod tests;
 mod transfer;
 pub mod typed;
 mod view;
+mod windows;
 mod word;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -99,7 +103,7 @@ struct Shared {
     is_regular: bool,
     scratch: RefCell<transfer::Scratch>,
     /// What ranks that work together need, if they have it: from the first time on.
-    staging: OnceCell<Option<collective::Staging>>,
+    means: OnceCell<collective::Means>,
 }
 
 impl File {

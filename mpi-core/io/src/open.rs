@@ -14,7 +14,7 @@ use rwmpi_core::{Communicator, ErrorClass, Info};
 use crate::agreement::agree;
 use crate::transfer::Scratch;
 use crate::word::Word;
-use crate::{Error, File, Mode, Result, Shared, View, disk, hints};
+use crate::{Error, File, Mode, Result, Shared, View, collective, disk, hints};
 
 const OPENING: &str = "opening";
 
@@ -162,7 +162,7 @@ impl File {
                 together: hints::Together::of(info).into(),
                 is_regular,
                 scratch: Scratch::new(communicator.file_ways()).into(),
-                staging: OnceCell::new(),
+                means: OnceCell::new(),
                 communicator,
             }
             .into(),
@@ -203,11 +203,8 @@ impl File {
             };
             outcome = outcome.and(self.agree("deleting", deleted));
         }
-        let staging = match self.shared.staging.get() {
-            Some(Some(staging)) => staging.free(),
-            _ => Ok(()),
-        };
-        outcome.and(self.shared.word.free().and(staging).map_err(self.lost(CLOSING)))
+        let means = self.shared.means.get().map_or(Ok(()), collective::Means::free);
+        outcome.and(self.shared.word.free().and(means).map_err(self.lost(CLOSING)))
     }
 }
 

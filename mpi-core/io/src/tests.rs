@@ -73,10 +73,23 @@ impl Disk for Faulty {
         from.part(0, len).copy_to(&mut bytes[at as usize..end]);
         Ok(len)
     }
+
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool {
+        let is_done = self.rng.borrow_mut().u8(..4) > 0;
+        if is_done {
+            work(Span::of_bytes(&mut self.bytes.borrow_mut()[at as usize..][..len]));
+        }
+        is_done
+    }
 }
 
-fn scratch() -> Scratch {
-    Scratch::new(FileWays::of_domains(PAGE, 1))
+/// Windows are short, so that there are many, of any length.
+fn ways(rng: &mut Rng) -> FileWays {
+    FileWays::of_domains(PAGE, 1).with_windows(PAGE * rng.usize(1..40))
 }
 
 /// A datatype without overlaps whose displacements increase, and where its bytes lie.
@@ -156,7 +169,13 @@ fn view(rng: &mut Rng) -> (View, Shape, u64) {
 }
 
 fn write(disk: &Faulty, view: &View, position: u64, buffer: &mut Buffer) -> Moved {
-    transfer::write(disk, view, position, &buffer.elements())
+    let ways = ways(&mut disk.rng.borrow_mut());
+    transfer::write(disk, view, position..position + buffer.bytes(), (&buffer.elements(), 0), &ways)
+}
+
+fn read(disk: &Faulty, view: &View, position: u64, buffer: &mut Buffer) -> Moved {
+    let ways = ways(&mut disk.rng.borrow_mut());
+    transfer::read(disk, view, position, &buffer.elements(), &mut Scratch::new(ways))
 }
 
 #[test]
@@ -190,7 +209,7 @@ fn accesses_do_what_the_map_of_bytes_says() {
                 *expected.byte(there) = byte;
                 there += 1;
             }
-            let moved = transfer::read(&disk, &view, position, &buffer.elements(), &mut scratch());
+            let moved = read(&disk, &view, position, &mut buffer);
             assert!(moved.failure.is_none() && moved.bytes == there, "seed {seed}: {moved:?}, not {there}");
             assert!(buffer.memory == expected.memory, "seed {seed}: memory is not what it should be");
         }
@@ -230,7 +249,7 @@ fn what_was_read_before_a_fault_is_there() {
         let broken = rng.u64(..20_000);
         let bytes: Vec<u8> = (0..1 << 18).map(|_| rng.u8(..)).collect();
         let disk = Faulty { bytes: bytes.clone().into(), broken: Some(broken), ..Faulty::new(seed) };
-        let moved = transfer::read(&disk, &view, 0, &buffer.elements(), &mut scratch());
+        let moved = read(&disk, &view, 0, &mut buffer);
         for index in 0..moved.bytes {
             let at = (displacement + shape.place(index)) as usize;
             assert_eq!(*buffer.byte(index), bytes[at], "seed {seed}");
@@ -280,7 +299,7 @@ fn what_has_no_bytes_shows_none() {
     let view = View::new(0, &byte, &nothing, Representation::Native, true).expect("it is a view");
     let (disk, mut buffer) = (Faulty::new(1), Buffer::new(&mut Rng::with_seed(3)));
     buffer.count = 1;
-    assert_eq!(transfer::read(&disk, &view, 0, &buffer.elements(), &mut scratch()).bytes, 0);
+    assert_eq!(read(&disk, &view, 0, &mut buffer).bytes, 0);
     let moved = write(&disk, &view, 0, &mut buffer);
     assert!(moved.failure.is_some() && moved.bytes == 0);
 }

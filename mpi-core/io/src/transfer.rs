@@ -3,17 +3,19 @@
 //! Elements whose bytes lie side by side go to the file, or come from it, without a copy: what is contiguous on both
 //! sides is one call of the kernel. Others are packed and unpacked in pieces of bounded length.
 //!
-//! Reading, ranges that lie near each other are fetched together and copied from there: a call of the kernel costs as
-//! much as copying the gap. Writing, each range is a call of its own: what lies between is not the caller's.
+//! Short blocks close together are read and written by [`windows`] of the file. Of other views, ranges that lie near
+//! each other are fetched together and copied from there: a call of the kernel costs as much as copying the gap.
+//! Writing, each range is a call of its own: what lies between is not the caller's.
 
 use std::io;
+use std::ops::Range as Positions;
 
 use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
-use crate::Representation;
 use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
 use crate::view::{Range, Ranges, View};
+use crate::{Direction, Representation, windows};
 
 /// So many bytes are packed and unpacked at a time.
 const PIECE: usize = 1 << 20;
@@ -27,6 +29,14 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn new(ways: FileWays) -> Self {
         Scratch { ways, memory: Vec::new() }
+    }
+
+    /// So many bytes.
+    pub(crate) fn memory(&mut self, len: usize) -> &mut [u8] {
+        if self.memory.len() < len {
+            self.memory.resize(len, 0);
+        }
+        &mut self.memory[..len]
     }
 }
 
@@ -43,32 +53,75 @@ pub(crate) fn bytes_in_file(view: &View, elements: &Elements) -> rwmpi_core::Res
     }
 }
 
+/// How many bytes elements are packed.
+pub(crate) fn bytes_of(elements: &Elements) -> u64 {
+    elements.count().saturating_mul(elements.datatype().size())
+}
+
 /// Reads elements from a position on, until the file ends.
 pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
-    if let Some(span) = Span::of_elements(elements) {
-        return read_to_span(disk, view, position, span, scratch);
+    let bytes = bytes_of(elements);
+    let positions = position..position.saturating_add(bytes);
+    match windows::pay(Direction::Read, view, position, bytes, &scratch.ways) {
+        true => windows::read(disk, view, positions, elements, scratch),
+        false => read_part(disk, view, positions, (elements, 0), scratch),
     }
-    in_pieces(elements, |done, piece| {
+}
+
+/// Writes elements, from their packed byte `at` on, to these positions.
+pub(crate) fn write(
+    disk: &impl Disk,
+    view: &View,
+    positions: Positions<u64>,
+    (elements, at): (&Elements, u64),
+    ways: &FileWays,
+) -> Moved {
+    let bytes = positions.end - positions.start;
+    match windows::pay(Direction::Write, view, positions.start, bytes, ways) {
+        true => windows::write(disk, view, positions, (elements, at), ways),
+        false => write_part(disk, view, positions, (elements, at)),
+    }
+}
+
+/// Reads what is shown at these positions range by range, to elements from their packed byte `at` on.
+pub(crate) fn read_part(
+    disk: &impl Disk,
+    view: &View,
+    positions: Positions<u64>,
+    (elements, at): (&Elements, u64),
+    scratch: &mut Scratch,
+) -> Moved {
+    let (position, len) = (positions.start, positions.end - positions.start);
+    if let Some(span) = Span::of_elements(elements) {
+        return read_to_span(disk, view, position, span.part(at as usize, len as usize), scratch);
+    }
+    in_pieces(len, |done, piece| {
         let moved = read_to_span(disk, view, position + done, Span::of_bytes(piece), scratch);
-        elements.unpack_at(done, &piece[..moved.bytes as usize]);
+        elements.unpack_at(at + done, &piece[..moved.bytes as usize]);
         moved
     })
 }
 
-/// Writes elements from a position on.
-pub(crate) fn write(disk: &impl Disk, view: &View, position: u64, elements: &Elements) -> Moved {
+/// Writes elements, from their packed byte `at` on, to these positions range by range.
+pub(crate) fn write_part(
+    disk: &impl Disk,
+    view: &View,
+    positions: Positions<u64>,
+    (elements, at): (&Elements, u64),
+) -> Moved {
+    let (position, len) = (positions.start, positions.end - positions.start);
     if let Some(span) = Span::of_elements(elements) {
-        return write_from_span(disk, view, position, span);
+        return write_from_span(disk, view, position, span.part(at as usize, len as usize));
     }
-    in_pieces(elements, |done, piece| {
-        elements.pack_at(done, piece);
+    in_pieces(len, |done, piece| {
+        elements.pack_at(at + done, piece);
         write_from_span(disk, view, position + done, Span::of_bytes(piece))
     })
 }
 
-/// Calls `each` with pieces for the packed bytes, and how many came before, until one is not transferred as a whole.
-fn in_pieces(elements: &Elements, mut each: impl FnMut(u64, &mut [u8]) -> Moved) -> Moved {
-    let total = elements.count() * elements.datatype().size();
+/// Calls `each` with pieces for so many packed bytes, and how many came before, until one is not transferred as a
+/// whole.
+fn in_pieces(total: u64, mut each: impl FnMut(u64, &mut [u8]) -> Moved) -> Moved {
     let mut memory = vec![0; PIECE.min(usize::try_from(total).unwrap_or(PIECE))];
     let mut done = 0;
     while done < total {
@@ -136,11 +189,7 @@ fn sieve(
     span: Span<'_>,
     scratch: &mut Scratch,
 ) -> (u64, Moved) {
-    let len = (end - start) as usize;
-    if scratch.memory.len() < len {
-        scratch.memory.resize(len, 0);
-    }
-    let fetched = &mut scratch.memory[..len];
+    let fetched = scratch.memory((end - start) as usize);
     let moved = read_all(disk, start, Span::of_bytes(fetched));
     let (mut wanted, mut done) = (0, 0);
     for range in ranges {

@@ -10,6 +10,9 @@ use rwmpi_core::datatype::{Basic, Datatype, RunOrder};
 
 use crate::Representation;
 
+/// So many ranges of a view are looked at to say how long its blocks are.
+const LOOKED_AT: usize = 8;
+
 /// What a rank sees of a file.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -159,6 +162,15 @@ impl View {
             let begin = self.displacement.wrapping_add_signed(offset);
             visit(begin, begin.wrapping_add(len));
         });
+    }
+
+    /// In how many ranges so many bytes from a position on lie, by what the first few look like.
+    pub(crate) fn blocks(&self, position: u64, bytes: u64) -> u64 {
+        let (mut blocks, mut seen) = (0_u64, 0);
+        for range in self.ranges(position, bytes).take(LOOKED_AT) {
+            (blocks, seen) = (blocks + 1, seen + range.len);
+        }
+        (u128::from(blocks) * u128::from(bytes) / u128::from(seen.max(1))) as u64
     }
 
     /// The ranges that hold `len` bytes from a position on, as far as there are any.

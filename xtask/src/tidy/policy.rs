@@ -194,6 +194,9 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/one_sided/local.rs",
     // The kernel's way between files and memory, and words that a window reads and writes.
     "mpi-core/io/src/disk.rs",
+    // Pages of a file, and a part of it in memory as elements.
+    "mpi-core/io/src/pages.rs",
+    "mpi-core/io/src/shown.rs",
     // What a thread that reads and writes files gets.
     "mpi-core/io/src/helper.rs",
     "mpi-core/io/src/word.rs",

@@ -6,6 +6,21 @@ use crate::tuning::Tuning;
 #[derive(Clone, Copy, Debug)]
 pub struct FileWays {
     tuning: Tuning,
+    /// Whether blocks may be stored to the file's pages; `None`: where no other machine writes to these.
+    stores: Option<bool>,
+}
+
+/// What a program says about how it reads and writes short blocks by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileHint {
+    /// Gaps are read along: as long as what is read together may be, or none.
+    ReadsAlong(bool),
+    /// So many bytes are read together.
+    ReadWindow(usize),
+    /// Blocks are stored to the file's pages: on any file system, or on none.
+    Stores(bool),
+    /// In so many bytes of the file at a time.
+    StoreWindow(usize),
 }
 
 /// What the ranks of a collective access want together.
@@ -22,18 +37,68 @@ pub struct FileUnion {
 impl FileWays {
     /// Of a job with that table.
     pub fn new(tuning: &Tuning) -> FileWays {
-        FileWays { tuning: *tuning }
+        FileWays { tuning: *tuning, stores: None }
     }
 
     /// The values of the default table but for the length of domains and the number of writers: for tests.
     pub fn of_domains(domain: usize, writers: usize) -> FileWays {
         let tuning = Tuning { file_domain: domain, file_writers_max: writers, file_together_min: 0, ..Tuning::DEFAULT };
-        FileWays { tuning }
+        FileWays { tuning, stores: None }
+    }
+
+    /// The same, but that windows have so many bytes and blocks need not lie close together: for tests.
+    pub fn with_windows(self, window: usize) -> FileWays {
+        let tuning = Tuning { file_sieve: window, file_store_window: window, file_store_min: 0, ..self.tuning };
+        FileWays { tuning: Tuning { file_store_spread_max: 1 << 30, ..tuning }, stores: Some(true) }
+    }
+
+    /// Does as a program says. Values that can't be don't count.
+    pub fn take_hint(&mut self, hint: FileHint) {
+        let (name, value) = match hint {
+            FileHint::ReadsAlong(true) => ("file_gap_max", self.tuning.file_sieve),
+            FileHint::ReadsAlong(false) => ("file_gap_max", 0),
+            FileHint::ReadWindow(bytes) => ("file_sieve", bytes),
+            FileHint::Stores(may) => {
+                self.stores = Some(may);
+                return;
+            }
+            FileHint::StoreWindow(bytes) => ("file_store_window", bytes),
+        };
+        // What is out of the limits stays as it is.
+        let _ = self.tuning.set(name, value);
     }
 
     /// Whether a rank that reads by itself reads a gap along, after which so many bytes would be read together.
     pub fn reads_along(&self, gap: u64, together: u64) -> bool {
         gap <= self.tuning.file_gap_max as u64 && together <= self.tuning.file_sieve as u64
+    }
+
+    /// Whether a rank by itself reads windows of the file, from which so many blocks are copied that have so many bytes
+    /// between them in all.
+    pub fn reads_windows(&self, gaps: u64, blocks: u64) -> bool {
+        gaps <= blocks.saturating_mul(self.tuning.file_gap_max as u64)
+    }
+
+    /// How many bytes a window has that is read.
+    pub fn read_window(&self) -> u64 {
+        self.tuning.file_sieve as u64
+    }
+
+    /// Whether a rank by itself stores so many blocks, which lie in so many bytes of the file, to the file's pages.
+    pub fn stores(&self, extent: u64, blocks: u64) -> bool {
+        self.stores != Some(false)
+            && extent >= self.tuning.file_store_min as u64
+            && extent <= blocks.saturating_mul(self.tuning.file_store_spread_max as u64)
+    }
+
+    /// How many bytes a window has in which blocks are stored.
+    pub fn store_window(&self) -> u64 {
+        self.tuning.file_store_window as u64
+    }
+
+    /// Whether they are stored also where other machines may write to the same pages.
+    pub fn stores_anywhere(&self) -> bool {
+        self.stores == Some(true)
     }
 
     /// Whether the ranks of a node work together. What they want lies in short blocks, each of which would cost one of
@@ -68,7 +133,7 @@ impl FileWays {
 mod tests {
     use super::*;
 
-    const WAYS: FileWays = FileWays { tuning: Tuning::DEFAULT };
+    const WAYS: FileWays = FileWays { tuning: Tuning::DEFAULT, stores: None };
     const KIB: u64 = 1 << 10;
 
     #[test]
@@ -87,6 +152,28 @@ mod tests {
         let together = [1 << 20, 2 << 20, (2 << 20) + 1].map(|extent| WAYS.work_together(union(extent), true));
         assert_eq!(together, [true, true, false]);
         assert!(!WAYS.work_together(FileUnion::default(), true));
+    }
+
+    #[test]
+    fn short_blocks_close_together_are_stored() {
+        let stored = [(64 * KIB, 64), (64 * KIB - 1, 64), (64 * KIB, 63), (1 << 30, 1 << 20)];
+        assert_eq!(stored.map(|(extent, blocks)| WAYS.stores(extent, blocks)), [true, false, false, true]);
+        assert_eq!([4 * KIB, 4 * KIB + 1].map(|gap| WAYS.reads_windows(10 * gap, 10)), [true, false]);
+    }
+
+    #[test]
+    fn hints_change_ways_within_limits() {
+        let after = |hints: &[FileHint]| {
+            let mut ways = WAYS;
+            hints.iter().for_each(|hint| ways.take_hint(*hint));
+            ways
+        };
+        assert!(!after(&[FileHint::Stores(false)]).stores(1 << 20, 1 << 16));
+        assert!(after(&[FileHint::Stores(true)]).stores_anywhere() && !WAYS.stores_anywhere());
+        let windows = after(&[FileHint::StoreWindow(128 << 10), FileHint::StoreWindow(1), FileHint::ReadWindow(5000)]);
+        assert_eq!((windows.store_window(), windows.read_window()), (128 * KIB, 5000));
+        assert!(!after(&[FileHint::ReadsAlong(false)]).reads_along(1, 100));
+        assert!(after(&[FileHint::ReadsAlong(true)]).reads_along(100 * KIB, 200 * KIB));
     }
 
     #[test]

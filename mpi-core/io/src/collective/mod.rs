@@ -5,12 +5,14 @@
 //! nobody waiting: it tells that it takes no part, and each of the others does its own.
 //!
 //! - `team`: who works together, round by round; `staging`: memory through which the bytes pass;
-//! - `read`, `write`: what is done in a round; `cover`: whether a part of the file is filled by what all have.
+//! - `read`, `write`: what is done in a round; `cover`: whether a part of the file is filled by what all have;
+//! - `messages`: the same between nodes, where there is no such memory.
 //!
 //! What always holds: no byte is written that no rank of the call has, no byte is read to be written back, and a
 //! failure of one rank in a round is one of all, in that round.
 
 mod cover;
+mod messages;
 mod read;
 mod staging;
 mod team;
@@ -20,17 +22,36 @@ mod write;
 
 use std::io;
 
+use rwmpi_core::FileUnion;
 use rwmpi_core::untyped::Elements;
-use rwmpi_core::{ErrorClass, FileUnion};
 
+use self::messages::Aggregators;
 use self::read::Outcome;
-pub(crate) use self::staging::Staging;
+use self::staging::Staging;
 use self::team::{Fault, Part, Team};
 use crate::access::Access;
 use crate::{Direction, Error, File, Place, Result};
 
-/// So many ranges of a view are looked at to say how long its blocks are.
-const LOOKED_AT: usize = 8;
+/// By what ranks work together.
+pub(crate) enum Means {
+    /// All see memory of each other.
+    Memory(Staging),
+    /// Not all do.
+    Messages(Aggregators),
+}
+
+impl Means {
+    /// Lets go of what they have. Collective.
+    ///
+    /// # Errors
+    /// The ranks could not meet.
+    pub(crate) fn free(&self) -> rwmpi_core::Result<()> {
+        match self {
+            Means::Memory(staging) => staging.free(),
+            Means::Messages(_) => Ok(()),
+        }
+    }
+}
 
 /// What a rank wants of the file.
 #[derive(Clone, Copy)]
@@ -61,12 +82,7 @@ impl Wanted {
         }
         let ends = position.checked_add(bytes - 1).and_then(|last| view.place(*position).zip(view.place(last)));
         let Some(((begin, _), (last, _))) = ends.filter(|_| fits) else { return Wanted::NONE };
-        let (mut blocks, mut seen) = (0_u64, 0);
-        for range in view.ranges(*position, *bytes).take(LOOKED_AT) {
-            (blocks, seen) = (blocks + 1, seen + range.len);
-        }
-        let blocks = u128::from(blocks) * u128::from(*bytes) / u128::from(seen.max(1));
-        Wanted { fits, begin, end: last + 1, bytes: *bytes, blocks: blocks as u64 }
+        Wanted { fits, begin, end: last + 1, bytes: *bytes, blocks: view.blocks(*position, *bytes) }
     }
 
     fn words(self) -> [u64; WANTED] {
@@ -131,37 +147,46 @@ impl File {
         let ways = self.shared.scratch.borrow().ways;
         let together = union(&all).filter(|(union, _)| ways.work_together(*union, direction == Direction::Write));
         match together {
-            Some((_, part)) if self.has_staging(direction)? => {
+            Some((_, part)) => {
                 let end = access.position + access.bytes;
                 let part_of_mine = Part { view: &access.view, positions: access.position..end, elements };
                 self.work_together(direction, &part, &part_of_mine)
             }
-            _ => self.transfer(direction, &access, elements),
+            None => self.transfer(direction, &access, elements),
         }
     }
 
-    /// Whether there is memory for it, which is found out once. Collective.
-    fn has_staging(&self, direction: Direction) -> Result<bool> {
-        if self.shared.staging.get().is_none() {
-            let half = self.shared.scratch.borrow().ways.domain();
-            let made = Staging::new(&self.shared.communicator, half).map_err(self.lost(direction.words()))?;
-            // There was none before.
-            let _ = self.shared.staging.set(made);
+    /// By what the ranks work together, which is found out once. Collective.
+    fn means(&self, direction: Direction) -> Result<&Means> {
+        let shared = &self.shared;
+        if let Some(means) = shared.means.get() {
+            return Ok(means);
         }
-        Ok(matches!(self.shared.staging.get(), Some(Some(_))))
+        let (half, lost) = (shared.scratch.borrow().ways.domain(), self.lost(direction.words()));
+        let means = match Staging::new(&shared.communicator, half).map_err(&lost)? {
+            Ok(staging) => Means::Memory(staging),
+            Err(near) => {
+                let most = shared.together.get().nodes;
+                Means::Messages(Aggregators::new(&shared.communicator, most, |rank| near.is(rank)).map_err(&lost)?)
+            }
+        };
+        Ok(shared.means.get_or_init(|| means))
     }
 
     fn work_together(&self, direction: Direction, part: &std::ops::Range<u64>, mine: &Part<'_>) -> Result<u64> {
-        let operation = direction.words();
-        let Some(Some(staging)) = self.shared.staging.get() else {
-            return Err(self.error(ErrorClass::Internal, operation, "there is no memory to work in"));
-        };
+        let (operation, communicator) = (direction.words(), &self.shared.communicator);
+        let means = self.means(direction)?;
         let ways = self.shared.scratch.borrow().ways;
-        let team = Team { communicator: &self.shared.communicator, staging, ways };
         let outcome: Outcome = self.with_disk(operation, |disk| {
-            let outcome = match direction {
-                Direction::Read => read::read(&team, disk, part, mine),
-                Direction::Write => write::write(&team, disk, part, mine),
+            let outcome = match means {
+                Means::Messages(aggregators) => aggregators.access(direction, communicator, disk, part, mine),
+                Means::Memory(staging) => {
+                    let team = Team { communicator, staging, ways };
+                    match direction {
+                        Direction::Read => read::read(&team, disk, part, mine),
+                        Direction::Write => write::write(&team, disk, part, mine),
+                    }
+                }
             };
             outcome.map_err(self.lost(operation))
         })?;

@@ -15,6 +15,7 @@ use rwmpi_core::{Communicator, Destination, Info, Result, op};
 
 use crate::Direction;
 use crate::disk::Span;
+use crate::shown::Shown;
 use crate::view::View;
 
 const HALVES: usize = 2;
@@ -26,6 +27,17 @@ pub(crate) struct Staging {
     starts: Box<[*mut u8]>,
     /// Bytes of a half.
     half: usize,
+}
+
+/// The window, where not all ranks see all of it.
+pub(super) struct Near(Option<Window>);
+
+impl Near {
+    /// Whether this rank sees the memory of that one.
+    pub(super) fn is(&self, rank: usize) -> bool {
+        let window = self.0.as_ref();
+        window.is_some_and(|window| matches!(window.shared_query(Destination::Rank(rank)), Ok((1.., ..))))
+    }
 }
 
 /// One half of a rank's memory, in which bytes of the file lie side by side from the byte `from` on.
@@ -48,20 +60,23 @@ fn starts(window: &Window, bytes: u64) -> Option<Box<[*mut u8]>> {
 }
 
 impl Staging {
-    /// With halves of so many bytes. Collective; `None` at all ranks if one of them has no such memory or can't see
-    /// that of another.
+    /// With halves of so many bytes. Collective; if one of the ranks has no such memory or can't see that of another,
+    /// all have what tells them of which ranks they see it.
     ///
     /// # Errors
     /// The ranks could not tell each other.
-    pub(super) fn new(communicator: &Communicator, half: usize) -> Result<Option<Staging>> {
+    pub(super) fn new(communicator: &Communicator, half: usize) -> Result<std::result::Result<Staging, Near>> {
         let bytes = (HALVES * half) as u64;
         let mut info = Info::new();
         // Pages of the file are copied to pages.
         info.set("mpi_minimum_memory_alignment", "4096")?;
         let window = communicator.allocate_window(bytes, 1, &info);
-        let mine = window.ok().and_then(|window| starts(&window, bytes).map(|starts| (window, starts)));
-        let is_well = communicator.allreduce_value(u8::from(mine.is_some()), op::min)? == 1;
-        Ok(mine.filter(|_| is_well).map(|(window, starts)| Staging { window, starts, half }))
+        let starts = window.as_ref().ok().and_then(|window| starts(window, bytes));
+        let is_well = communicator.allreduce_value(u8::from(starts.is_some()), op::min)? == 1;
+        match (window, starts) {
+            (Ok(window), Some(starts)) if is_well => Ok(Ok(Staging { window, starts, half })),
+            (window, _) => Ok(Err(Near(window.ok()))),
+        }
     }
 
     /// Lets go of it. Collective.
@@ -98,23 +113,7 @@ impl Staging {
         (view, positions): (&View, Range<u64>),
         (elements, at): (&Elements, u64),
     ) {
-        let Some(last) = positions.end.checked_sub(1).filter(|&last| last >= positions.start) else { return };
-        let ends = view.place(positions.start).zip(view.place(last));
-        let is_within = ends.is_some_and(|(first, last)| {
-            first.0 >= staged.from && last.0 < staged.from + self.half as u64 && first.0 <= last.0
-        });
-        assert!(view.is_plain() && is_within, "what is copied lies within the half");
-        // Were all of the file in memory like this half, the filetype would lie there again and again.
-        let half = self.starts[staged.rank].wrapping_add(staged.half % HALVES * self.half);
-        let start = half.wrapping_sub(staged.from as usize).wrapping_add(view.displacement() as usize);
-        let count = positions.end.div_ceil(view.filetype().size());
-        // SAFETY: only the bytes at these positions are used. They lie between the first and the last, which was found
-        // to be in the half, since those of a plain view come in order.
-        let shown = unsafe { Elements::new(start, count, view.filetype().clone()) };
-        let len = positions.end - positions.start;
-        match direction {
-            Direction::Read => shown.copy_part(positions.start, elements, at, len),
-            Direction::Write => elements.copy_part(at, &shown, positions.start, len),
-        }
+        let memory = self.span(staged, staged.from..u64::MAX);
+        Shown { memory, from: staged.from }.copy(direction, (view, positions), (elements, at));
     }
 }

@@ -79,18 +79,28 @@ impl Team<'_> {
 
     /// All ranks meet, and hear of each other. What any of them wrote to the staging memory before, all see after.
     pub(super) fn meet(&self, told: Told) -> rwmpi_core::Result<Heard> {
-        let mut all = vec![0; TOLD * self.communicator.size()];
-        self.communicator.allgather(&[told.number, told.code, told.at], &mut all)?;
-        let heard = all.chunks_exact(TOLD).map(|words| Told { number: words[0], code: words[1], at: words[2] });
-        Ok(Heard(heard.collect()))
+        meet(self.communicator, told)
     }
 
     /// The rounds in which so many ranks come through a part of the file.
     pub(super) fn rounds(&self, part: &Range<u64>, ranks: usize) -> Rounds {
-        let begin = part.start / PAGE * PAGE;
-        let share = (part.end - begin).div_ceil(ranks as u64).next_multiple_of(PAGE);
-        Rounds { part: part.clone(), next: begin, domain: share.min(self.staging.half() as u64), ranks }
+        rounds(part, ranks, self.staging.half() as u64)
     }
+}
+
+/// All ranks meet, and hear of each other.
+pub(super) fn meet(communicator: &Communicator, told: Told) -> rwmpi_core::Result<Heard> {
+    let mut all = vec![0; TOLD * communicator.size()];
+    communicator.allgather(&[told.number, told.code, told.at], &mut all)?;
+    let heard = all.chunks_exact(TOLD).map(|words| Told { number: words[0], code: words[1], at: words[2] });
+    Ok(Heard(heard.collect()))
+}
+
+/// The rounds in which so many ranks come through a part of the file, each with a domain of so many bytes at most.
+pub(super) fn rounds(part: &Range<u64>, ranks: usize, most: u64) -> Rounds {
+    let begin = part.start / PAGE * PAGE;
+    let share = (part.end - begin).div_ceil(ranks as u64).next_multiple_of(PAGE);
+    Rounds { part: part.clone(), next: begin, domain: share.min(most), ranks }
 }
 
 /// The rounds of an access, one after the other.

@@ -1,5 +1,5 @@
-//! Collective accesses of one to five ranks against a map of bytes: random blocks of a file belong to random ranks, or
-//! to none. And what all ranks come out with when one of them fails.
+//! Accesses of one to five ranks, together and each by itself at the same time, against a map of bytes: random blocks
+//! of a file belong to random ranks, or to none. And what all ranks come out with when one of them fails.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,9 @@ use fastrand::Rng;
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::{Communicator, FileWays, Info, Protocol, run_threads};
 
+use super::messages::Aggregators;
 use super::team::{Fault, Part, Team};
-use super::{Staging, read, write};
+use super::{Means, Staging, read, write};
 use crate::Representation;
 use crate::tests::{Buffer, Faulty, Shape};
 use crate::{Direction, File, Mode, Place, View};
@@ -63,6 +64,7 @@ fn tile(rng: &mut Rng, ranks: usize, holes: bool) -> Vec<Shape> {
 struct Access {
     displacement: u64,
     ranks: Vec<(Shape, u64, Buffer)>,
+    is_collective: bool,
 }
 
 impl Access {
@@ -78,7 +80,8 @@ impl Access {
         };
         let tiles = tile(rng, ranks, holes).into_iter();
         let parts: Vec<_> = tiles.map(|shape| (shape, Buffer::new(rng))).map(part).collect();
-        Access { displacement, ranks: parts.into_iter().map(|(begin, shape, buffer)| (shape, begin, buffer)).collect() }
+        let ranks = parts.into_iter().map(|(begin, shape, buffer)| (shape, begin, buffer)).collect();
+        Access { displacement, ranks, is_collective: rng.bool() }
     }
 
     /// What the file has after it.
@@ -113,7 +116,11 @@ impl Access {
         let (shape, begin, buffer) = &mut self.ranks[rank];
         let byte = Datatype::basic(Basic::Byte);
         file.set_view(Some(self.displacement as i64), &byte, &shape.datatype, &Representation::Native, &Info::new())?;
-        file.access_all(direction, Place::At(*begin as i64), &Ok(buffer.elements()))
+        let place = Place::At(*begin as i64);
+        match self.is_collective {
+            true => file.access_all(direction, place, &Ok(buffer.elements())),
+            false => file.access(direction, place, &buffer.elements()),
+        }
     }
 }
 
@@ -128,7 +135,15 @@ fn open(world: &Communicator, path: &Path, ways: FileWays) -> crate::Result<File
 fn try_all(world: &Communicator, path: &Path, seed: u64) -> crate::Result<bool> {
     let (mut rng, rank) = (Rng::with_seed(seed), world.rank());
     let ways = FileWays::of_domains(DOMAIN + rng.usize(..3) * 1000, rng.usize(1..4));
+    let ways = ways.with_windows(DOMAIN * rng.usize(1..5));
     let (file, mut model) = (open(world, path, ways)?, Vec::new());
+    let goes_by_messages = rng.bool();
+    if goes_by_messages {
+        // As if pairs of ranks were nodes.
+        let near = |rank| rank / 2 == world.rank() / 2;
+        let aggregators = Aggregators::new(world, rng.usize(1..4), near).expect("all come here");
+        assert!(file.shared.means.set(Means::Messages(aggregators)).is_ok());
+    }
     for step in 0..12 {
         let mut access = Access::new(&mut rng, world.size());
         if rng.bool() {
@@ -145,7 +160,7 @@ fn try_all(world: &Communicator, path: &Path, seed: u64) -> crate::Result<bool> 
         }
         world.barrier().expect("all come here");
     }
-    let together = matches!(file.shared.staging.get(), Some(Some(_)));
+    let together = !goes_by_messages && file.shared.means.get().is_some();
     file.close()?;
     Ok(together)
 }
@@ -159,13 +174,14 @@ fn accesses_of_all_ranks_do_what_the_map_of_bytes_says() {
         let all = outcomes.expect("ranks can be had").into_iter().map(|outcome| outcome.expect("nothing fails"));
         together += u64::from(all.collect::<Vec<_>>().contains(&true));
     }
-    assert!(together > 20, "{together} of 24 files were worked on together");
+    assert!(together > 5, "{together} of 24 files were worked on together");
 }
 
 /// Interleaved blocks of all ranks on disks of their own; each has what came of it.
 fn on_faulty_disks(
     ranks: usize,
     direction: Direction,
+    by_messages: bool,
     disk: impl Fn(usize) -> Faulty + Sync,
 ) -> Vec<Result<u64, Fault>> {
     const BLOCK: u64 = 100;
@@ -182,11 +198,13 @@ fn on_faulty_disks(
             memory: vec![rank as u8 + 1; total as usize],
         };
         let elements = buffer.elements();
-        let staging = Staging::new(world, DOMAIN).expect("all come here").expect("there is memory");
+        let Ok(staging) = Staging::new(world, DOMAIN).expect("all come here") else { panic!("there is memory") };
         let team = Team { communicator: world, staging: &staging, ways: FileWays::of_domains(DOMAIN, 1) };
         let mine = Part { view: &view, positions: 0..total, elements: &elements };
         let (disk, part) = (disk(world.rank()), 0..total * world.size() as u64);
         let outcome = match direction {
+            _ if by_messages => Aggregators::new(world, 1, |_| false)
+                .and_then(|aggregators| aggregators.access(direction, world, &disk, &part, &mine)),
             Direction::Read => read::read(&team, &disk, &part, &mine),
             Direction::Write => write::write(&team, &disk, &part, &mine),
         };
@@ -201,10 +219,14 @@ fn a_full_disk_of_the_writer_is_everybodys_error() {
     for capacity in [0, 5000, 11_999] {
         let disk = |rank| Faulty { capacity, ..Faulty::new(rank as u64) };
         let fault = Fault { rank: 0, at: capacity, code: libc::ENOSPC };
-        assert_eq!(on_faulty_disks(3, Direction::Write, disk), [Err(fault); 3]);
+        for by_messages in [false, true] {
+            assert_eq!(on_faulty_disks(3, Direction::Write, by_messages, disk), [Err(fault); 3]);
+        }
     }
     let disk = |rank| Faulty { capacity: 12_000, ..Faulty::new(rank as u64) };
-    assert_eq!(on_faulty_disks(3, Direction::Write, disk), [Ok(4000); 3]);
+    for by_messages in [false, true] {
+        assert_eq!(on_faulty_disks(3, Direction::Write, by_messages, disk), [Ok(4000); 3]);
+    }
 }
 
 #[test]
@@ -212,9 +234,13 @@ fn a_fault_that_one_rank_reads_is_everybodys_error() {
     let bytes = || vec![7; 12_000].into();
     let disk = |rank| Faulty { bytes: bytes(), broken: (rank == 1).then_some(5000), ..Faulty::new(rank as u64) };
     let fault = Fault { rank: 1, at: 5000, code: libc::EIO };
-    assert_eq!(on_faulty_disks(3, Direction::Read, disk), [Err(fault); 3]);
+    assert_eq!(on_faulty_disks(3, Direction::Read, false, disk), [Err(fault); 3]);
+    let disk = |rank| Faulty { bytes: bytes(), broken: (rank == 0).then_some(5000), ..Faulty::new(rank as u64) };
+    assert_eq!(on_faulty_disks(3, Direction::Read, true, disk), [Err(Fault { rank: 0, ..fault }); 3]);
     let disk = |rank| Faulty { bytes: bytes(), ..Faulty::new(rank as u64) };
-    assert_eq!(on_faulty_disks(3, Direction::Read, disk), [Ok(4000); 3]);
+    for by_messages in [false, true] {
+        assert_eq!(on_faulty_disks(3, Direction::Read, by_messages, disk), [Ok(4000); 3]);
+    }
 }
 
 #[test]

@@ -10,8 +10,8 @@ use super::cover;
 use super::read::Outcome;
 use super::staging::Staged;
 use super::team::{Part, Round, Team, Told};
-use crate::Direction;
 use crate::disk::{Disk, Failure, write_all};
+use crate::{Direction, transfer};
 
 /// Writes what all ranks have for a part of the file. All come out alike where it fails.
 pub(super) fn write(
@@ -33,7 +33,8 @@ pub(super) fn write(
         failure = if cover::is_filled(&round.part(), heard.numbers()) {
             write_domain(team, disk, (&round, half), writers)
         } else {
-            write_own(team, disk, (&round, half), mine, next..end, writers)
+            let own = (mine.elements, next - mine.positions.start);
+            transfer::write(disk, mine.view, next..end, own, &team.ways).failure
         };
         next = end;
     }
@@ -63,29 +64,4 @@ fn write_domain(team: &Team<'_>, disk: &impl Disk, (round, half): (&Round, usize
     let domain = round.domain(rank);
     let staged = Staged { rank, half, from: domain.start };
     write_all(disk, domain.start, team.staging.span(staged, domain)).failure
-}
-
-/// Writes the ranges that are this rank's, from where they have been put.
-fn write_own(
-    team: &Team<'_>,
-    disk: &impl Disk,
-    (round, half): (&Round, usize),
-    mine: &Part<'_>,
-    positions: Range<u64>,
-    writers: usize,
-) -> Option<Failure> {
-    let mut next = positions.start;
-    for rank in 0..writers {
-        let domain = round.domain(rank);
-        let staged = Staged { rank, half, from: domain.start };
-        let end = mine.view.position_of(domain.end, next, positions.end);
-        for range in mine.view.ranges(next, end - next) {
-            let span = team.staging.span(staged, range.at..range.end());
-            if let Some(failure) = write_all(disk, range.at, span).failure {
-                return Some(failure);
-            }
-        }
-        next = end;
-    }
-    None
 }
