@@ -79,7 +79,7 @@ pub use rwmpi_io::FileError;
 pub use rwmpi_io::typed::{File, FileView, OpenOptions, delete_file};
 pub use rwmpi_launcher::launch;
 #[doc(hidden)]
-pub use rwmpi_launcher::run_test;
+pub use rwmpi_launcher::watch_test;
 pub use rwmpi_shared_heap::SharedHeap;
 
 /// What most programs name: `use rwmpi::prelude::*`.

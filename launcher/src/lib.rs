@@ -71,4 +71,4 @@ pub use error::{LaunchError, exit_code};
 pub use job_spec::{Binding, JobSpec, Outcome, Output, Section, Transport};
 pub use launch::{in_job, launch, start_self};
 #[doc(hidden)]
-pub use rank_test::run_test;
+pub use rank_test::watch_test;

@@ -6,10 +6,10 @@
 use crate::hang::{HangCheck, Ranks};
 use crate::hang_report;
 use crate::report::{self, RankState};
-use rwmpi_core::{Answer, TestOutcome, Universe, describe_activity, describe_wait, read_answer, run_threads_beside};
+use rwmpi_core::{Answer, describe_activity, describe_wait, read_answer};
 use rwmpi_transport::{Job, Presence, Threads, monotonic_nanoseconds};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::OnceLock;
+use std::io::{Write, stderr};
+use std::process::exit;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -20,28 +20,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What test programs exit with that fail.
 const FAILED: i32 = 101;
 
-/// What `#[rwmpi::test]` makes of its function: a job of so many ranks that has so many seconds.
-///
-/// # Panics
-/// If the test fails.
-pub fn run_test<O: TestOutcome>(ranks: usize, seconds: usize, test: impl Fn(&Universe) -> O + Sync) {
-    let limit = Duration::from_secs(seconds as u64);
-    let hung = OnceLock::new();
-    let beside = |job: &Job, ended: &Receiver<()>| watch(job, ended, limit, &hung);
-    let run = || run_threads_beside(ranks, |universe| test(universe).check(), beside);
-    let ended = catch_unwind(AssertUnwindSafe(run));
-    if let Some(text) = hung.get() {
-        panic!("{text}");
-    }
-    match ended {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => panic!("{error}"),
-        Err(panic) => resume_unwind(panic),
-    }
-}
-
-/// Looks at the job until it has ended, or hangs.
-fn watch(job: &Job, ended: &Receiver<()>, limit: Duration, hung: &OnceLock<String>) {
+/// Looks at the job of a test until that has ended, or hangs, or has had its time: then ends it, and says why.
+pub fn watch_test(job: &Job, ended: &Receiver<()>, limit: Duration) -> Option<String> {
     let (start, mut check, ranks) = (Instant::now(), HangCheck::new(true), Rows(job));
     while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         let text = match check.look(Instant::now(), &ranks) {
@@ -51,14 +31,16 @@ fn watch(job: &Job, ended: &Receiver<()>, limit: Duration, hung: &OnceLock<Strin
             None if start.elapsed() < limit => continue,
             None => format!("the test is not over after {} s\n{}", limit.as_secs(), report::table(&ranks.states())),
         };
-        let text = hung.get_or_init(|| text);
         job.set_aborted(1, "the test hangs");
         if ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("{text}  A rank makes no call, so that nothing but the end of the test program ends it.");
-            std::process::exit(FAILED);
+            // Past what captures the output of tests, which nobody would show any more.
+            let text = format!("{text}  A rank makes no call, so that only the end of the test program ends it.\n");
+            let _ = stderr().write_all(text.as_bytes());
+            exit(FAILED);
         }
-        return;
+        return Some(text);
     }
+    None
 }
 
 /// The ranks of the job.

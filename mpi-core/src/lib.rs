@@ -115,7 +115,7 @@ pub use shared_buffer::Buffer;
 pub use spawn::RanksStarted;
 pub use status::Status;
 #[doc(hidden)]
-pub use threads::{TestOutcome, run_threads_beside};
+pub use threads::run_test;
 pub use threads::{run, run_threads};
 pub use topology::{
     Cartesian, Direction, DistributedGraph, Edge, Graph, Grid, Neighbours, Topology, balanced_dimensions,

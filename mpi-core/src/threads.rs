@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, Builder};
+use std::time::Duration;
 
 use rwmpi_transport::{Job, JobFabric, NodeFabric, SharedPlace};
 
@@ -103,31 +104,6 @@ pub(crate) fn run_tuned_threads<R: Send>(
     run_in(&job, (protocol, tuning), rank_main)
 }
 
-/// As [`run_threads`], while `beside` looks at the job, in a thread of its own: until what it receives by says that the
-/// sender is gone.
-///
-/// # Errors
-/// As for [`run_threads`].
-///
-/// # Panics
-/// Likewise.
-#[doc(hidden)]
-pub fn run_threads_beside<R: Send>(
-    ranks: usize,
-    rank_main: impl Fn(&Universe) -> R + Sync,
-    beside: impl FnOnce(&Job, &Receiver<()>) + Send,
-) -> Result<Vec<R>> {
-    let tuning = tuning_of_job()?;
-    let job = &Job::create(ranks, None).map_err(|error| cannot_start(ranks, &error))?;
-    let (running, ended) = channel();
-    thread::scope(move |scope| {
-        // Dropped at the end of this, be it by a panic.
-        let _running = running;
-        scope.spawn(move || beside(job, &ended));
-        run_in(job, (Protocol::Auto, &tuning), rank_main)
-    })
-}
-
 /// Runs the ranks of that job.
 fn run_in<R: Send>(
     job: &Job,
@@ -208,5 +184,31 @@ impl<E: Display> TestOutcome for std::result::Result<(), E> {
     #[track_caller]
     fn check(self) {
         self.unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// What looks at the job of a test, from a thread beside the ranks, until what it receives by says that they have
+/// ended. It may end the job before, and then says why.
+type Watcher = fn(&Job, &Receiver<()>, Duration) -> Option<String>;
+
+/// What `#[rwmpi::test]` makes of its function: a job of so many ranks that has so many seconds.
+#[doc(hidden)]
+pub fn run_test<O: TestOutcome>(ranks: usize, seconds: usize, watch: Watcher, test: impl Fn(&Universe) -> O + Sync) {
+    let failed = |error: &dyn Display| -> ! { panic!("{error}") };
+    let tuning = Tuning::of_job().unwrap_or_else(|error| failed(&error));
+    let job = &Job::create(ranks, None).unwrap_or_else(|error| failed(&cannot_start(ranks, &error)));
+    let (running, ended) = channel();
+    let (hung, run) = thread::scope(|scope| {
+        let watching = scope.spawn(move || watch(job, &ended, Duration::from_secs(seconds as u64)));
+        let main = |universe: &Universe| test(universe).check();
+        let run = catch_unwind(AssertUnwindSafe(|| run_in(job, (Protocol::Auto, &tuning), main)));
+        drop(running);
+        (watching.join().ok().flatten(), run)
+    });
+    match (hung, run) {
+        (Some(text), _) => panic!("{text}"),
+        (None, Ok(Ok(_))) => {}
+        (None, Ok(Err(error))) => failed(&error),
+        (None, Err(panic)) => resume_unwind(panic),
     }
 }

@@ -36,7 +36,10 @@ pub(super) fn of(job: &Job, sums: &Sums<'_>) -> Vec<String> {
         format!("{ranks}, {}: {} of their time is in MPI{waiting}.", time(job.duration), per_cent(sums.inside, run)),
         who(job, sums),
     ];
-    answer.extend(crowded(job));
+    if let Some((queued, words)) = crowded(job) {
+        // Where it is more than what they wait, it is what to mend first.
+        answer.insert(if queued > sums.waited { 1 } else { 2 }, words);
+    }
     answer.extend(short_messages(job));
     answer.push(calls(job, sums.functions));
     answer
@@ -112,7 +115,7 @@ fn nobody_waits(job: &Job, sums: &Sums<'_>) -> String {
 fn holds_up(worst: &Awaited, share: u64, waited: u64) -> String {
     let &Awaited { rank, time: direct, reason, most: (most, longest) } = worst;
     let waited = time(waited);
-    if direct * 2 < share {
+    if direct * 4 < share * 3 {
         return format!(
             "Rank {rank} holds the others up: of {waited} waited, {} come down to it; rank {most} waits for it, {}, and others for rank {most}",
             time(share),
@@ -143,7 +146,7 @@ fn busiest(job: &Job) -> Option<usize> {
 fn is_a_chain(job: &Job) -> bool {
     let count = job.ranks.len();
     let work: u64 = job.noted().map(|(_, rank, notes)| outside(rank, notes)).sum();
-    if count < 3 || !(80..=120).contains(&(per_mille(work, job.duration) / 10)) {
+    if count < 3 || !(60..=120).contains(&(per_mille(work, job.duration) / 10)) {
         return false;
     }
     let most_awaited = |rank: &Rank| {
@@ -195,16 +198,17 @@ fn work(job: &Job, rank: usize) -> String {
     }
 }
 
-/// Whether ranks wait for a processor.
-fn crowded(job: &Job) -> Option<String> {
+/// How long ranks wait for a processor, if that is much.
+fn crowded(job: &Job) -> Option<(u64, String)> {
     let queued = job.noted().map(|(_, _, notes)| notes.queued).sum();
-    (per_mille(queued, job.run()) >= 2 * LITTLE).then(|| {
+    let words = || {
         format!(
-            "For {} of their time ranks are ready to run and have no processor, as more runs here than there are processors: \
-             whoever waits for such a rank waits for that, too.",
+            "For {} of their time ranks are ready to run and have no processor, as more runs here than there are \
+             processors: whoever waits for such a rank waits for that, too.",
             per_cent(queued, job.run())
         )
-    })
+    };
+    (per_mille(queued, job.run()) >= 2 * LITTLE).then(|| (queued, words()))
 }
 
 /// Whether there are so many short messages that their number costs time.

@@ -39,7 +39,7 @@ pub fn expand(arguments: TokenStream, function: ItemFn) -> syn::Result<TokenStre
         #(#attributes)*
         #visibility fn #name() {
             #body
-            ::rwmpi::run_test(#ranks, #timeout, #name);
+            ::rwmpi::run_test(#ranks, #timeout, ::rwmpi::watch_test, #name);
         }
     })
 }

@@ -213,6 +213,8 @@ impl Process {
     /// Whether whoever tests for that hears of it only by an error.
     #[cold]
     fn tests_in_vain(&self, awaited: Awaited) -> Result<(), Failure> {
+        // Where ranks are threads, nobody ends one that goes on testing after the job has ended.
+        self.take_signals()?;
         if self.heed_failures()? {
             return Ok(());
         }

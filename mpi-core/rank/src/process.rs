@@ -397,8 +397,8 @@ impl Process {
         completed.unwrap_or_else(|| self.wait_on(id))
     }
 
-    /// As [`Process::wait`], of an operation that an earlier call has started. If it has not completed, the watchers hear
-    /// what it was: what they were told last may have been another.
+    /// As [`Process::wait`], of an operation that an earlier call has started. If it has not completed, the watchers
+    /// hear what it was: what they were told last may have been another.
     #[inline]
     pub fn wait_for_started(&self, id: OperationId, (call, context): (Call, u32)) -> Outcome {
         let completed = self.engine().collect(id);

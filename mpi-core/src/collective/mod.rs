@@ -73,7 +73,8 @@ impl Communicator {
         self.process().tell(self.told_as(call), Target::NONE, self.context() + context::COLLECTIVE, bytes);
     }
 
-    /// Tells the watchers that the rank waits for what an earlier call has started: they may have heard of others since.
+    /// Tells the watchers that the rank waits for what an earlier call has started: they may have heard of others
+    /// since.
     pub(crate) fn tell_again(&self, call: Call) {
         self.process().tell(self.told_as(call), Target::NONE, self.context(), 0);
     }

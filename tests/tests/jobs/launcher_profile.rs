@@ -57,7 +57,7 @@ fn the_late_sender_is_named_and_every_byte_counted() {
     let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("mpiexec: profile: ")).collect();
     assert!(lines[0].contains("3 ranks"), "{said}");
     // Who waits for rank 1, which waits for rank 0, waits for either, as it happens: it comes down to rank 0.
-    assert!(lines[1].contains("Rank 0 holds the others up"), "{said}");
+    assert!(lines[1..3].iter().any(|line| line.contains("Rank 0 holds the others up")), "{said}");
     assert!(lines[2..].iter().any(|line| line.contains("MPI_")), "{said}");
     assert!(said.contains("rwmpi-profile.html"), "{said}");
 
