@@ -104,7 +104,7 @@ impl<'a> Suite<'a> {
             text += &format!("#define {name}{}\n", if name.contains(' ') { "" } else { " 1" });
         }
         fs::write(suite.folder.join("include/mpitestconf.h"), &text)?;
-        fs::write(suite.folder.join("dtpools/include/dtpoolsconf.h"), &text)?;
+        fs::write(suite.folder.join("dtpools/dtpoolsconf.h"), &text)?;
         Ok(suite)
     }
 
