@@ -97,6 +97,8 @@ pub mod spawning;
 #[cfg(not(loom))]
 mod tcp;
 #[cfg(not(loom))]
+mod thread_number;
+#[cfg(not(loom))]
 mod threads;
 mod turn;
 #[cfg(not(loom))]
