@@ -16,9 +16,10 @@ pub const CHAPTERS: [&str; 9] =
     ["rma", "errors/rma", "threads/rma", "io", "errors/io", "spawn", "errors/spawn", "part", "mpi_t"];
 
 /// Programs that are no judges of this library, and why.
-const LEFT_OUT: [(&str, &str); 3] = [
+const LEFT_OUT: [(&str, &str); 4] = [
     ("qmpi_test", "QMPI is MPICH's own interface for tools"),
     ("multipart", "looks at MPI_ERROR of statuses of MPI_Waitall, which sets it only with MPI_ERR_IN_STATUS"),
+    ("connect_timeout_no_accept", "sets by variables of MPICH's how long a port is waited for"),
     ("nonblocking_pready", "sends elements of MPI_DATATYPE_NULL, if none"),
 ];
 
