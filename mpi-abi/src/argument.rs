@@ -106,6 +106,12 @@ impl Memory {
         if self.0.is_null() || self.is(A::IN_PLACE) { None } else { Some(self.runs(run)) }
     }
 
+    /// So many bytes there, as many as the standard gives this argument, if the address is one.
+    #[inline(always)]
+    pub(crate) fn bytes_unless_special<A: Abi>(self, bytes: usize) -> Option<Runs> {
+        self.runs_unless_special::<A>(Run::packed(bytes))
+    }
+
     /// The elements there: as many as the standard gives this argument.
     #[inline]
     pub fn elements(self, count: u64, datatype: Datatype) -> Elements {

@@ -45,6 +45,7 @@ mod memory;
 mod noting;
 mod number;
 pub mod operation;
+mod packed;
 mod panic;
 pub mod partitioned;
 pub mod persistent;

@@ -55,10 +55,30 @@ impl<A: Abi> Codes<A> {
     ];
 }
 
+/// Places for predefined operations: the codes of an interface differ in their last bits.
+const PLACES: usize = 32;
+
+impl<A: Abi> Codes<A> {
+    /// Each at the remainder of its code.
+    const BY_PLACE: [Option<(u32, Predefined)>; PLACES] = {
+        let (mut places, mut number) = ([None; PLACES], 0);
+        while number < Self::ALL.len() {
+            let place = Self::ALL[number].0 as usize % PLACES;
+            assert!(places[place].is_none(), "two operations have one place");
+            places[place] = Some(Self::ALL[number]);
+            number += 1;
+        }
+        places
+    };
+}
+
 /// The predefined operation with that code.
-#[inline]
+#[inline(always)]
 pub(crate) fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
-    const { &Codes::<A>::ALL }.iter().find(|(known, _)| *known == code).map(|(_, operation)| *operation)
+    match const { &Codes::<A>::BY_PLACE }[code as usize % PLACES] {
+        Some((known, operation)) if known == code => Some(operation),
+        _ => None,
+    }
 }
 
 impl Rank {

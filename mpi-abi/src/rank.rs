@@ -25,6 +25,7 @@ use crate::failures::revoked;
 use crate::file::{FileEntry, ForFiles};
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
+use crate::packed::PackedDatatypes;
 use crate::request_table::RequestTable;
 use crate::session::SessionEntry;
 use crate::turn::{self, TURNS};
@@ -46,6 +47,8 @@ pub struct Rank {
     pub(crate) communicators: Table<Rc<CommunicatorEntry>>,
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
     predefined_datatypes: Vec<Option<(u32, Datatype)>>,
+    /// Those of them that short operations take.
+    pub(crate) packed: PackedDatatypes,
     /// What other lanes than the first use of the program's datatypes.
     datatype_copies: RefCell<HashMap<u32, Datatype>>,
     /// The lane's requests.
@@ -175,7 +178,7 @@ pub(crate) fn phase() -> Phase {
 ///
 /// # Errors
 /// If the program has not called MPI_Init, or has called MPI_Finalize.
-#[inline]
+#[inline(always)]
 pub fn rank() -> Result<&'static Rank> {
     let rank = peek()?;
     if TURNS.others_are_inside() {
@@ -186,7 +189,7 @@ pub fn rank() -> Result<&'static Rank> {
 }
 
 /// The rank, by a call that is about no communicator of its own: what the present call is about is not forgotten.
-#[inline]
+#[inline(always)]
 pub(crate) fn peek() -> Result<&'static Rank> {
     let lane = if TURNS.are_several() { turn::lane() } else { 0 };
     // SAFETY: the pointer is null or one that `begin` has leaked.
@@ -308,6 +311,7 @@ impl Rank {
             predefined: predefined.clone(),
             found: [Cell::new(A::COMM_WORLD), Cell::new(A::COMM_SELF)],
             communicators: Table::new(Kind::Communicator).in_lane(lane, lanes),
+            packed: PackedDatatypes::of(&predefined_datatypes::<A>()),
             predefined_datatypes: predefined_datatypes::<A>(),
             datatype_copies: RefCell::default(),
             requests: RequestTable::new(lane, lanes),

@@ -52,7 +52,7 @@ macro_rules! on {
 
 impl<'a> WriteSpan<'a> {
     /// The word that these bytes are, if an atomic operation reaches it.
-    #[inline]
+    #[inline(always)]
     pub fn word(self) -> Option<AtomicWord<'a>> {
         let start = self.start();
         if !start.addr().is_multiple_of(self.len().max(1)) {
@@ -78,7 +78,7 @@ impl ReadSpan<'_> {
     ///
     /// # Panics
     /// If they are more than 8.
-    #[inline]
+    #[inline(always)]
     pub fn number(self) -> u64 {
         let mut bytes = [0; size_of::<u64>()];
         assert!(self.len() <= bytes.len(), "a number of more than 64 bits");
@@ -100,7 +100,7 @@ impl WriteSpan<'_> {
     ///
     /// # Panics
     /// If they are more than 8.
-    #[inline]
+    #[inline(always)]
     pub fn set_number(self, number: u64) {
         let bytes = number.to_ne_bytes();
         assert!(self.len() <= bytes.len(), "a number of more than 64 bits");

@@ -99,6 +99,8 @@ mod spread;
 #[cfg(not(loom))]
 mod tcp;
 #[cfg(not(loom))]
+mod thread_number;
+#[cfg(not(loom))]
 mod threads;
 mod turn;
 #[cfg(not(loom))]

@@ -59,11 +59,7 @@ mod real {
         keep_program_order();
     }
 
-    /// Tells threads of this process apart; not 0, and a multiple of 8: the address of what is kept for the thread.
-    #[inline(always)]
-    pub(crate) fn this_thread() -> u64 {
-        nix::sys::pthread::pthread_self()
-    }
+    pub(crate) use crate::thread_number::this_thread;
 
     /// Offers the processor to others.
     pub(crate) fn yield_now() {

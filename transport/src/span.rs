@@ -191,6 +191,16 @@ impl<'a> WriteSpan<'a> {
         unsafe { WriteSpan::new(self.start.add(offset), len) }
     }
 
+    /// The same, if it lies within the span.
+    #[inline(always)]
+    pub fn part_within(self, offset: usize, len: usize) -> Option<Self> {
+        if len > self.len || offset > self.len - len {
+            return None;
+        }
+        // SAFETY: just checked to lie within the span, whose contract carries over.
+        Some(unsafe { WriteSpan::new(self.start.add(offset), len) })
+    }
+
     /// As [`ReadSpan::joined`].
     ///
     /// # Safety

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::{Operation, Predefined};
 use rwmpi_core::untyped::{Elements, Runs};
-use rwmpi_core::window::{Remote, RemoteRun, Window};
+use rwmpi_core::window::{PackedBasic, Remote, RemoteRun, Window};
 use rwmpi_core::{Destination, Error, ErrorClass, Result};
 
 use super::WindowEntry;
@@ -88,39 +88,36 @@ impl Access {
     }
 }
 
-/// Does an operation whose arguments are in no way out of the ordinary, if `operate` does it: on so many elements of a
-/// predefined datatype, which come with it.
+/// Where bytes lie that an operation names at its target, if it names elements of a predefined datatype without gaps,
+/// and what is to be known of that.
 #[inline(always)]
-fn short<A: Abi>(
-    rank: &Rank,
-    window: A::Handle,
-    remote: RemoteArguments<A>,
-    operate: impl FnOnce(&Window, RemoteRun, &Datatype) -> Option<()>,
-) -> Option<()> {
-    let target = Destination::Rank(usize::try_from(remote.rank).ok()?);
-    let (run, datatype) = rank.run::<A>(remote.count, remote.datatype)?;
-    let place = RemoteRun { rank: target, displacement: remote.displacement, run };
-    rank.windows.look_at(A::code(window), |entry| operate(&entry.core, place, datatype))?
+fn run_of<A: Abi>(rank: &Rank, remote: RemoteArguments<A>) -> Option<(RemoteRun, PackedBasic)> {
+    let packed = rank.packed.get::<A>(remote.datatype)?;
+    let bytes = packed.bytes(remote.count)?;
+    // What is negative is no rank, as a large number is none.
+    let target = remote.rank.cast_unsigned() as usize;
+    Some((RemoteRun { rank: target, displacement: remote.displacement, bytes }, packed))
 }
 
-/// The same of a copy to or from memory here: as a rule of as many elements of the same datatype.
+/// Copies to or from memory here, if the arguments are in no way out of the ordinary: as a rule as many elements of the
+/// same datatype are there.
 #[inline(always)]
 fn short_copy<A: Abi>(
+    rank: &Rank,
     window: A::Handle,
     remote: RemoteArguments<A>,
     (memory, count, datatype): (Memory, i64, A::Handle),
     copy: impl FnOnce(&Window, Runs, RemoteRun) -> Option<()>,
-) -> Result<Option<()>> {
-    let rank = rank()?;
+) -> Option<()> {
+    let (there, _) = run_of(rank, remote)?;
     let is_alike = count == remote.count && A::code(datatype) == A::code(remote.datatype);
-    Ok(short::<A>(rank, window, remote, |window, place, _| {
-        let run = if is_alike { place.run } else { rank.run::<A>(count, datatype)?.0 };
-        copy(window, memory.runs_unless_special::<A>(run)?, place)
-    }))
+    let bytes = if is_alike { there.bytes } else { rank.packed.get::<A>(datatype)?.bytes(count)? };
+    let here = memory.bytes_unless_special::<A>(bytes)?;
+    rank.windows.look_at(A::code(window), |entry| copy(&entry.core, here, there))?
 }
 
-/// The same of the accumulate family, whose elements here are of the same datatype.
-#[inline]
+/// Changes an element by an operation of the accumulate family, whose elements here are of the same datatype.
+#[inline(always)]
 fn short_change<A: Abi>(
     rank: &Rank,
     window: A::Handle,
@@ -130,22 +127,22 @@ fn short_change<A: Abi>(
     result: Option<Memory>,
 ) -> Option<()> {
     let operation = predefined::<A>(A::code(operation))?;
-    short::<A>(rank, window, remote, |window, place, datatype| {
-        let runs = |memory: Memory| memory.runs_unless_special::<A>(place.run);
-        let result = match result {
-            Some(result) => Some(runs(result)?),
-            None => None,
-        };
-        let origin = match (operation, result) {
-            // Nothing of the origin is looked at then.
-            (Predefined::NoOperation, Some(result)) => result,
-            _ => runs(origin)?,
-        };
-        window.change_element(operation, datatype.named()?, origin, result, place)
-    })
+    let (there, packed) = run_of(rank, remote)?;
+    let result = match result {
+        Some(result) => Some(result.bytes_unless_special::<A>(there.bytes)?),
+        None => None,
+    };
+    let origin = match (operation, result) {
+        // Nothing of the origin is looked at then.
+        (Predefined::NoOperation, Some(result)) => result,
+        _ => origin.bytes_unless_special::<A>(there.bytes)?,
+    };
+    rank.windows
+        .look_at(A::code(window), |entry| entry.core.change_element(operation, packed, origin, result, there))?
 }
 
 /// MPI_Put (MPI-5.0 section 12.3.1).
+#[inline(always)]
 pub fn put<A: Abi>(
     origin: Memory,
     origin_count: i64,
@@ -158,14 +155,20 @@ pub fn put<A: Abi>(
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count, datatype };
     let here = (origin, origin_count, origin_type);
-    if short_copy::<A>(window, remote, here, Window::put_run)?.is_some() {
-        return Ok(());
+    match short_copy::<A>(crate::rank::rank()?, window, remote, here, Window::put_run) {
+        Some(()) => Ok(()),
+        None => any_put(window, remote, here),
     }
+}
+
+#[inline(never)]
+fn any_put<A: Abi>(window: A::Handle, remote: RemoteArguments<A>, here: (Memory, i64, A::Handle)) -> Outcome {
     let access = Access::new::<A>(window, remote)?;
-    access.window().put(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
+    access.window().put(&access.elements::<A>(here.0, here.1, here.2)?, access.remote())
 }
 
 /// MPI_Get (MPI-5.0 section 12.3.2).
+#[inline(always)]
 pub fn get<A: Abi>(
     origin: Memory,
     origin_count: i64,
@@ -178,14 +181,20 @@ pub fn get<A: Abi>(
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count, datatype };
     let here = (origin, origin_count, origin_type);
-    if short_copy::<A>(window, remote, here, Window::get_run)?.is_some() {
-        return Ok(());
+    match short_copy::<A>(crate::rank::rank()?, window, remote, here, Window::get_run) {
+        Some(()) => Ok(()),
+        None => any_get(window, remote, here),
     }
+}
+
+#[inline(never)]
+fn any_get<A: Abi>(window: A::Handle, remote: RemoteArguments<A>, here: (Memory, i64, A::Handle)) -> Outcome {
     let access = Access::new::<A>(window, remote)?;
-    access.window().get(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
+    access.window().get(&access.elements::<A>(here.0, here.1, here.2)?, access.remote())
 }
 
 /// MPI_Accumulate (MPI-5.0 section 12.3.4).
+#[inline(always)]
 pub fn accumulate<A: Abi>(
     origin: Memory,
     origin_count: i64,
@@ -202,8 +211,17 @@ pub fn accumulate<A: Abi>(
     if is_alike && short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, None).is_some() {
         return Ok(());
     }
-    let access = Access::new::<A>(window, remote)?;
-    access.accumulate::<A>((origin, origin_count, origin_type), operation)
+    any_accumulate(window, remote, (origin, origin_count, origin_type), operation)
+}
+
+#[inline(never)]
+fn any_accumulate<A: Abi>(
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    here: (Memory, i64, A::Handle),
+    operation: A::Handle,
+) -> Outcome {
+    Access::new::<A>(window, remote)?.accumulate::<A>(here, operation)
 }
 
 /// MPI_Get_accumulate (MPI-5.0 section 12.3.4).
@@ -227,6 +245,7 @@ pub fn get_accumulate<A: Abi>(
 }
 
 /// MPI_Fetch_and_op (MPI-5.0 section 12.3.4).
+#[inline(always)]
 pub fn fetch_and_op<A: Abi>(
     origin: Memory,
     result: Memory,
@@ -237,17 +256,29 @@ pub fn fetch_and_op<A: Abi>(
     window: A::Handle,
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count: 1, datatype };
-    if short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, Some(result)).is_some() {
-        return Ok(());
+    match short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, Some(result)) {
+        Some(()) => Ok(()),
+        None => any_fetch_and_op(window, remote, origin, result, operation),
     }
+}
+
+#[inline(never)]
+fn any_fetch_and_op<A: Abi>(
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    origin: Memory,
+    result: Memory,
+    operation: A::Handle,
+) -> Outcome {
     let access = Access::new::<A>(window, remote)?;
     if !access.remote().datatype.is_predefined() {
         return Err(Error::new(ErrorClass::Datatype, "MPI_Fetch_and_op is for predefined datatypes"));
     }
-    access.get_accumulate::<A>((origin, 1, datatype), (result, 1, datatype), operation)
+    access.get_accumulate::<A>((origin, 1, remote.datatype), (result, 1, remote.datatype), operation)
 }
 
 /// MPI_Compare_and_swap (MPI-5.0 section 12.3.4).
+#[inline(always)]
 pub fn compare_and_swap<A: Abi>(
     origin: Memory,
     compared: Memory,
@@ -258,15 +289,30 @@ pub fn compare_and_swap<A: Abi>(
     window: A::Handle,
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count: 1, datatype };
-    let swapped = short::<A>(crate::rank::rank()?, window, remote, |window, place, datatype| {
-        let [value, compared, fetched] =
-            [origin, compared, result].map(|memory| memory.runs_unless_special::<A>(place.run));
-        window.compare_and_swap_element(datatype.named()?, [value?, compared?, fetched?], place)
-    });
-    if swapped.is_some() {
-        return Ok(());
+    let here = [origin, compared, result];
+    match short_swap::<A>(crate::rank::rank()?, window, remote, here) {
+        Some(()) => Ok(()),
+        None => any_swap(window, remote, here),
     }
+}
+
+/// Compares and swaps, if the arguments are in no way out of the ordinary.
+#[inline(always)]
+fn short_swap<A: Abi>(
+    rank: &Rank,
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    [origin, compared, result]: [Memory; 3],
+) -> Option<()> {
+    let (there, packed) = run_of(rank, remote)?;
+    let here = |memory: Memory| memory.bytes_unless_special::<A>(there.bytes);
+    let three = [here(origin)?, here(compared)?, here(result)?];
+    rank.windows.look_at(A::code(window), |entry| entry.core.compare_and_swap_element(packed, three, there))?
+}
+
+#[inline(never)]
+fn any_swap<A: Abi>(window: A::Handle, remote: RemoteArguments<A>, here: [Memory; 3]) -> Outcome {
     let access = Access::new::<A>(window, remote)?;
-    let [origin, compared, result] = [origin, compared, result].map(|memory| access.elements::<A>(memory, 1, datatype));
+    let [origin, compared, result] = here.map(|memory| access.elements::<A>(memory, 1, remote.datatype));
     access.window().compare_and_swap(&origin?, &compared?, &result?, access.remote())
 }

@@ -1,5 +1,7 @@
 //! Epochs, locks and flushes (MPI-5.0 section 12.5).
 
+use std::rc::Rc;
+
 use rwmpi_core::window::{LockKind, Window};
 use rwmpi_core::{Error, ErrorClass};
 
@@ -7,24 +9,28 @@ use crate::argument::{Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::destination;
-use crate::rank::rank;
+use crate::rank::{Rank, rank};
+use crate::window::WindowEntry;
 
 /// Whether the assertions are among those that the call has.
-fn check_assertions(given: c_int, known: &[c_int]) -> Outcome {
-    match given & !known.iter().fold(0, |all, one| all | one) {
+#[inline(always)]
+fn check_assertions(given: c_int, known: c_int) -> Outcome {
+    match given & !known {
         0 => Ok(()),
-        unknown => {
-            let what = format!("{unknown:#x} among the assertions is none, or none of this call's");
-            Err(Error::new(ErrorClass::Assertion, what))
-        }
+        unknown => Err(no_such_assertion(unknown)),
     }
+}
+
+#[cold]
+fn no_such_assertion(unknown: c_int) -> Error {
+    let what = format!("{unknown:#x} among the assertions is none, or none of this call's");
+    Error::new(ErrorClass::Assertion, what)
 }
 
 /// MPI_Win_fence (MPI-5.0 section 12.5.1).
 pub fn win_fence<A: Abi>(assertions: c_int, window: A::Handle) -> Outcome {
     let entry = rank()?.window::<A>(window)?;
-    let known = [A::MODE_NOSTORE, A::MODE_NOPUT, A::MODE_NOPRECEDE, A::MODE_NOSUCCEED];
-    check_assertions(assertions, &known)?;
+    check_assertions(assertions, A::MODE_NOSTORE | A::MODE_NOPUT | A::MODE_NOPRECEDE | A::MODE_NOSUCCEED)?;
     entry.core.fence(assertions & A::MODE_NOSUCCEED == 0)
 }
 
@@ -32,7 +38,7 @@ pub fn win_fence<A: Abi>(assertions: c_int, window: A::Handle) -> Outcome {
 pub fn win_start<A: Abi>(group: A::Handle, assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
     let entry = rank.window::<A>(window)?;
-    check_assertions(assertions, &[A::MODE_NOCHECK])?;
+    check_assertions(assertions, A::MODE_NOCHECK)?;
     entry.core.start(&rank.group::<A>(group)?, assertions & A::MODE_NOCHECK != 0)
 }
 
@@ -46,7 +52,7 @@ pub fn win_complete<A: Abi>(window: A::Handle) -> Outcome {
 pub fn win_post<A: Abi>(group: A::Handle, assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
     let entry = rank.window::<A>(window)?;
-    check_assertions(assertions, &[A::MODE_NOCHECK, A::MODE_NOSTORE, A::MODE_NOPUT])?;
+    check_assertions(assertions, A::MODE_NOCHECK | A::MODE_NOSTORE | A::MODE_NOPUT)?;
     entry.core.post(&rank.group::<A>(group)?)
 }
 
@@ -68,14 +74,14 @@ pub fn win_lock<A: Abi>(kind: c_int, target: c_int, assertions: c_int, window: A
         _ if kind == A::LOCK_EXCLUSIVE => LockKind::Exclusive,
         _ => return Err(Error::new(ErrorClass::LockType, format!("{kind} is no type of locks"))),
     };
-    check_assertions(assertions, &[A::MODE_NOCHECK])?;
+    check_assertions(assertions, A::MODE_NOCHECK)?;
     entry.core.lock(kind, destination::<A>(target)?, assertions & A::MODE_NOCHECK != 0)
 }
 
 /// MPI_Win_lock_all (MPI-5.0 section 12.5.3).
 pub fn win_lock_all<A: Abi>(assertions: c_int, window: A::Handle) -> Outcome {
     let entry = rank()?.window::<A>(window)?;
-    check_assertions(assertions, &[A::MODE_NOCHECK])?;
+    check_assertions(assertions, A::MODE_NOCHECK)?;
     entry.core.lock_all(assertions & A::MODE_NOCHECK != 0)
 }
 
@@ -90,8 +96,20 @@ pub fn win_unlock_all<A: Abi>(window: A::Handle) -> Outcome {
 }
 
 /// MPI_Win_flush (MPI-5.0 section 12.5.4).
+#[inline(always)]
 pub fn win_flush<A: Abi>(target: c_int, window: A::Handle) -> Outcome {
-    rank()?.with_window::<A, _>(window, |window| window.flush(destination::<A>(target)?))
+    let rank = rank()?;
+    // What is negative is no rank, as a large number is none.
+    let flush = |entry: &Rc<WindowEntry>| entry.core.flush_mapped(target.cast_unsigned() as usize);
+    match rank.windows.look_at(A::code(window), flush) {
+        Some(Some(())) => Ok(()),
+        _ => any_flush::<A>(rank, target, window),
+    }
+}
+
+#[inline(never)]
+fn any_flush<A: Abi>(rank: &Rank, target: c_int, window: A::Handle) -> Outcome {
+    rank.with_window::<A, _>(window, |window| window.flush(destination::<A>(target)?))
 }
 
 /// MPI_Win_flush_all (MPI-5.0 section 12.5.4).
@@ -100,6 +118,7 @@ pub fn win_flush_all<A: Abi>(window: A::Handle) -> Outcome {
 }
 
 /// MPI_Win_flush_local (MPI-5.0 section 12.5.4): it does more than it has to.
+#[inline(always)]
 pub fn win_flush_local<A: Abi>(target: c_int, window: A::Handle) -> Outcome {
     win_flush::<A>(target, window)
 }

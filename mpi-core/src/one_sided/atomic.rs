@@ -127,7 +127,7 @@ impl<T: AtomicNumber> TargetMemory<'_, T> {
     #[doc(alias = "MPI_Accumulate")]
     pub fn accumulate(&self, at: usize, values: &[T], operation: AccumulateOperation) -> Result<()> {
         let origin = origin(values, &self.window.datatype);
-        self.window.untyped.accumulate(&origin, self.remote(at, values.len()), &Operation::Predefined(operation))
+        self.window.untyped.accumulate(&origin, self.remote(at, values.len())?, &Operation::Predefined(operation))
     }
 
     /// The same, and fetches what was there before (MPI_Get_accumulate). Both slices have the same length.
@@ -144,7 +144,7 @@ impl<T: AtomicNumber> TargetMemory<'_, T> {
     ) -> Result<()> {
         let datatype = &self.window.datatype;
         let (origin, result) = (origin(values, datatype), result(before, datatype));
-        let (remote, operation) = (self.remote(at, values.len()), Operation::Predefined(operation));
+        let (remote, operation) = (self.remote(at, values.len())?, Operation::Predefined(operation));
         self.window.untyped.get_accumulate(Some(&origin), &result, remote, &operation)
     }
 
@@ -218,7 +218,7 @@ impl<T: AtomicInteger + PartialEq> TargetMemory<'_, T> {
         let (value, compared) = ([new], [current]);
         let (value, compared) = (origin(&value, datatype), origin(&compared, datatype));
         let fetched = result(&mut before, datatype);
-        self.window.untyped.compare_and_swap(&value, &compared, &fetched, self.remote(at, 1))?;
+        self.window.untyped.compare_and_swap(&value, &compared, &fetched, self.remote(at, 1)?)?;
         Ok(if before[0] == current { Ok(current) } else { Err(before[0]) })
     }
 }

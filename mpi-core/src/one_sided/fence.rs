@@ -21,7 +21,7 @@ use crate::{Datatype, Destination, Result};
 )]
 #[derive(Debug)]
 pub struct Fence<'f, T> {
-    window: &'f Window<'f, T>,
+    pub(super) window: &'f Window<'f, T>,
 }
 
 impl<T: Datatype> Window<'_, T> {

@@ -8,8 +8,8 @@ use super::memory::{Span, some_value};
 use super::{LockKind, Window, out_of_range};
 use crate::{Datatype, Destination, Result};
 
-/// This rank's memory while others may use it, too: there are no references to its elements. What is read of those that
-/// others are writing may be of before or after.
+/// A rank's memory, as a rule this one's, while others may use it, too: there are no references to its elements. What
+/// is read of those that others are writing may be of before or after.
 #[doc = example!(1
     "let window = rwmpi::Window::allocate(world, 3, 1)?;"
     "let epoch = window.lock_all()?;"
@@ -26,16 +26,23 @@ use crate::{Datatype, Destination, Result};
 #[derive(Debug)]
 pub struct Local<'e, T> {
     window: &'e Window<'e, T>,
+    memory: Span<T>,
 }
 
 impl<'e, T: Datatype> Local<'e, T> {
+    /// This rank's.
     pub(super) fn new(window: &'e Window<'e, T>) -> Self {
-        Local { window }
+        Local::of(window, window.own)
+    }
+
+    /// Memory of the window's.
+    pub(super) fn of(window: &'e Window<'e, T>, memory: Span<T>) -> Self {
+        Local { window, memory }
     }
 
     /// How many elements it has.
     pub fn len(&self) -> usize {
-        self.window.own.len()
+        self.memory.len()
     }
 
     /// Whether it has none.
@@ -67,7 +74,7 @@ impl<'e, T: Datatype> Local<'e, T> {
     /// Not all are there.
     pub fn read(&self, at: usize, into: &mut [T]) -> Result<()> {
         self.check(at, into.len())?;
-        self.window.own.read(at, into);
+        self.memory.read(at, into);
         Ok(())
     }
 
@@ -77,14 +84,14 @@ impl<'e, T: Datatype> Local<'e, T> {
     /// Not all are there.
     pub fn write(&self, at: usize, from: &[T]) -> Result<()> {
         self.check(at, from.len())?;
-        self.window.own.write(at, from);
+        self.memory.write(at, from);
         Ok(())
     }
 
     /// A copy of all elements.
     pub fn to_vec(&self) -> Vec<T> {
         let mut all = vec![some_value::<T>(); self.len()];
-        self.window.own.read(0, &mut all);
+        self.memory.read(0, &mut all);
         all
     }
 
@@ -203,5 +210,13 @@ impl<T: Datatype> Span<T> {
         // the second, to which this one comes only when the slice is gone. The epoch, which is borrowed as mutable,
         // gives this rank no other way to the memory.
         body(unsafe { self.as_mut() })
+    }
+    /// Calls `body` with the memory of all ranks, between two meetings of all ranks at which all are for that purpose.
+    pub(super) fn while_all_read<R>(parts: &[Self], body: impl FnOnce(&[&[T]]) -> R) -> R {
+        // SAFETY: every rank has come to the first meeting, so none does an operation, has a lock, or sees its own
+        // memory in another way, before the second, to which this one comes only when the slices are gone. The epoch,
+        // which is borrowed as mutable, gives this rank no other way to the memory.
+        let slices: Vec<&[T]> = parts.iter().map(|part| unsafe { part.as_ref() }).collect();
+        body(&slices)
     }
 }

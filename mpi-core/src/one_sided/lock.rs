@@ -43,7 +43,7 @@ use crate::{Datatype, Destination, ErrorClass, Result};
 #[derive(Debug)]
 #[must_use = "dropping it unlocks"]
 pub struct Lock<'w, T: Datatype> {
-    target: TargetMemory<'w, T>,
+    pub(super) target: TargetMemory<'w, T>,
     is_over: bool,
 }
 
@@ -164,7 +164,7 @@ impl<T: Datatype> Drop for Lock<'_, T> {
 #[derive(Debug)]
 #[must_use = "dropping it unlocks"]
 pub struct LockAll<'w, T: Datatype> {
-    window: &'w Window<'w, T>,
+    pub(super) window: &'w Window<'w, T>,
     is_over: bool,
 }
 

@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::datatype;
+use crate::shared_buffer::Buffer;
 use crate::untyped::Elements;
 use crate::window::Window as Untyped;
 use crate::{Communicator, Datatype, ErrorClass, Info, Result};
@@ -41,9 +42,38 @@ impl<T: Datatype> Span<T> {
             return Ok(Span { start: NonNull::dangling(), len });
         }
         let span = untyped.own_memory().filter(|span| span.len() / size_of::<T>() >= len);
-        let start = span.and_then(|span| NonNull::new(span.start().cast()));
+        // Where ranks disagree about their elements, they may lie anywhere.
+        let start = span.and_then(|span| NonNull::new(span.start().cast::<T>()).filter(|start| start.is_aligned()));
         let not_there = || untyped.error(ErrorClass::NoMemory, "this process has no room to map its memory".to_owned());
         Ok(Span { start: start.ok_or_else(not_there)?, len })
+    }
+
+    /// A rank's, if this process has it mapped.
+    pub(super) fn of_rank(untyped: &Untyped, rank: usize) -> Option<Self> {
+        let (span, size) = (untyped.mapped_memory(rank)?, untyped.size_of(rank)?);
+        if size == 0 {
+            return Some(Span { start: NonNull::dangling(), len: 0 });
+        }
+        let start = NonNull::new(span.start().cast::<T>()).filter(|start| start.is_aligned())?;
+        (span.len() as u64 == size).then_some(Span { start, len: span.len() / size_of::<T>() })
+    }
+
+    /// A block of the shared heap, which is aligned for any element.
+    pub(super) fn of_block(block: &mut Buffer<u8>) -> Self {
+        let len = block.len() / size_of::<T>();
+        Span { start: NonNull::from(&mut **block).cast(), len }
+    }
+
+    /// Where it lies.
+    pub(super) fn address(self) -> usize {
+        self.start.as_ptr().addr()
+    }
+
+    /// Attaches it to a window that has its memory.
+    pub(super) fn attach(self, untyped: &Untyped) -> Result<()> {
+        // SAFETY: the window keeps its memory until all ranks have agreed that it is freed, and of its type any bits
+        // are a value.
+        unsafe { untyped.attach(self.start.as_ptr().cast(), (self.len * size_of::<T>()) as u64) }
     }
 
     /// How many elements it has.

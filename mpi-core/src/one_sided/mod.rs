@@ -11,10 +11,12 @@
 //! - *No reference to memory that others may write.* A rank sees its own memory as a slice only while it alone can
 //!   reach it: under an exclusive lock of itself ([`LocalLock`]), for which it borrows the window as mutable, so that
 //!   no other epoch of this rank lets others in; or in [`Fence::locally`], where all ranks are in the same step. At
-//!   other times it copies values to and fro ([`Local`]).
+//!   other times it copies values to and fro ([`Local`]). It sees all ranks' memory as slices, to be read, while all
+//!   are in the same step and change nothing ([`Fence::read_all`]).
 //! - *No access to memory that is gone.* Memory of a window is given back when all ranks have agreed that the window is
 //!   freed. A window that is just dropped leaves its memory behind for good. A borrowed slice ([`Window::create`]) is
-//!   lent for the time of a closure, and if it can't be said whether a peer still uses it, the job ends.
+//!   lent for the time of a closure, and if it can't be said whether a peer still uses it, the job ends. What comes and
+//!   goes with a [`DynamicWindow`] is the window's own, and stays until all have freed that.
 //! - *All ranks are at the same step.* Every collective call tells the others which it is (`step`). If these differ,
 //!   because a rank has left a step out or has failed within one, all ranks get an error, and the window can't be used
 //!   any more by anybody: so what is concluded from a step holds at all of them.
@@ -23,11 +25,13 @@
 //! without atomic operations is some value, though MPI does not say which.
 
 mod atomic;
+mod dynamic;
 mod fence;
 mod general;
 mod local;
 mod lock;
 mod memory;
+mod shared;
 mod step;
 mod target;
 
@@ -38,6 +42,7 @@ pub use rwmpi_protocol::window::LockKind;
 
 pub use crate::reduction::Predefined as AccumulateOperation;
 pub use atomic::{AtomicInteger, AtomicNumber};
+pub use dynamic::{Attached, DynamicWindow};
 pub use fence::Fence;
 pub use general::{Access, Exposure};
 pub use local::{Local, LocalLock};
@@ -129,6 +134,11 @@ impl<T: Datatype> Window<'static, T> {
         const { element::<T>() };
         let size = len.saturating_mul(size_of::<T>()) as u64;
         let untyped = communicator.allocate_window(size, size_of::<T>() as i64, &Info::new());
+        Window::allocated(communicator, untyped, len, value)
+    }
+
+    /// What the library has allocated, if it could, filled and met by all.
+    fn allocated(communicator: &Communicator, untyped: Result<Untyped>, len: usize, value: T) -> Result<Self> {
         let window = untyped.and_then(|untyped| {
             let own = Span::of_window(&untyped, len)?;
             own.fill(value);

@@ -19,6 +19,9 @@ pub(super) enum Step {
     /// It begins to use its own memory while nobody else does, and has done so.
     Local,
     LocalEnd,
+    /// It begins to read all ranks' memory while nobody changes any, and has done so.
+    Reading,
+    ReadingEnd,
     /// It frees the window.
     Freed,
 }
@@ -45,6 +48,8 @@ impl Step {
             Step::Local => 5,
             Step::LocalEnd => 6,
             Step::Freed => 7,
+            Step::Reading => 8,
+            Step::ReadingEnd => 9,
         }
     }
 
@@ -67,7 +72,9 @@ fn words(step: u64) -> String {
         4 => "ends epochs of fences".to_owned(),
         5 => "begins to use its memory alone".to_owned(),
         6 => "has used its memory alone".to_owned(),
-        _ => "frees it".to_owned(),
+        7 => "frees it".to_owned(),
+        8 => "begins to read the memory of all".to_owned(),
+        _ => "has read the memory of all".to_owned(),
     }
 }
 
@@ -111,6 +118,8 @@ mod tests {
             Step::Local,
             Step::LocalEnd,
             Step::Freed,
+            Step::Reading,
+            Step::ReadingEnd,
         ];
         for a in steps {
             for b in steps {

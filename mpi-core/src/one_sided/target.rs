@@ -1,5 +1,6 @@
 //! The memory of a rank in an epoch: put and get (MPI-5.0 section 12.3).
 
+use super::dynamic::Part;
 use super::memory::{origin, result, some_value};
 use super::{Window, lock};
 use crate::window::Remote;
@@ -30,6 +31,8 @@ use crate::{Datatype, Destination, Error, ErrorClass, Result};
 pub struct TargetMemory<'e, T> {
     pub(super) window: &'e Window<'e, T>,
     pub(super) rank: Destination,
+    /// What is meant of its memory, where that comes and goes; `None`: all of it.
+    pub(super) part: Option<Part>,
 }
 
 impl<'e, T: Datatype> TargetMemory<'e, T> {
@@ -37,7 +40,7 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
     /// There is no such rank.
     pub(super) fn new(window: &'e Window<'e, T>, rank: Destination) -> Result<Self> {
         window.untyped.checked_target(rank)?;
-        Ok(TargetMemory { window, rank })
+        Ok(TargetMemory { window, rank, part: None })
     }
 
     /// Whose memory it is; `None`: nobody's.
@@ -47,7 +50,10 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
 
     /// How many elements it has.
     pub fn len(&self) -> usize {
-        self.rank().and_then(|rank| self.window.len_of(rank)).unwrap_or(0)
+        match self.part {
+            Some(part) => part.len,
+            None => self.rank().and_then(|rank| self.window.len_of(rank)).unwrap_or(0),
+        }
     }
 
     /// Whether it has none.
@@ -64,7 +70,7 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
     #[doc(alias = "MPI_Put")]
     pub fn put(&self, at: usize, values: &[T]) -> Result<()> {
         let datatype = &self.window.datatype;
-        self.window.untyped.put(&origin(values, datatype), self.remote(at, values.len()))
+        self.window.untyped.put(&origin(values, datatype), self.remote(at, values.len())?)
     }
 
     /// Copies one value to there.
@@ -84,7 +90,7 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
     #[doc(alias = "MPI_Get")]
     pub fn get(&self, at: usize, values: &mut [T]) -> Result<()> {
         let (datatype, count) = (&self.window.datatype, values.len());
-        self.window.untyped.get(&result(values, datatype), self.remote(at, count))
+        self.window.untyped.get(&result(values, datatype), self.remote(at, count)?)
     }
 
     /// Copies one value from there.
@@ -101,24 +107,30 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
 
     /// The same, as long as this is borrowed.
     pub(super) fn again(&self) -> TargetMemory<'_, T> {
-        TargetMemory { window: self.window, rank: self.rank }
+        TargetMemory { window: self.window, ..*self }
     }
 
     /// Asks for values from there, which can be had when they are [waited](Requested::wait) for.
     pub(super) fn request(self, at: usize, count: usize) -> Result<Requested<'e, T>> {
         self.window.untyped.check_request(self.rank)?;
         // Before there is made room for what nobody has.
-        if let Some(rank) = self.rank()
-            && (at > self.len() || count > self.len() - at)
-        {
-            let what =
-                format!("{count} elements from number {at} on are not within the {} of target {rank}", self.len());
-            return Err(self.window.untyped.error(ErrorClass::RmaRange, what));
+        if self.rank().is_some() {
+            self.check_range(at, count)?;
         }
         let count = if self.rank().is_some() { count } else { 0 };
         let mut values = vec![some_value::<T>(); count];
         self.get(at, &mut values)?;
         Ok(Requested { target: self, values })
+    }
+
+    /// Whether so many elements are there.
+    fn check_range(&self, at: usize, count: usize) -> Result<()> {
+        if at <= self.len() && count <= self.len() - at {
+            return Ok(());
+        }
+        let target = self.rank().map_or("nobody".to_owned(), |rank| format!("target {rank}"));
+        let what = format!("{count} elements from number {at} on are not within the {} of {target}", self.len());
+        Err(self.window.untyped.error(ErrorClass::RmaRange, what))
     }
 
     /// Whether it is somebody's.
@@ -132,11 +144,18 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
     }
 
     /// Elements from number `at` on.
+    ///
+    /// # Errors
+    /// They are not within the part that is meant; where all of a rank's memory is, the operation finds that out.
     #[inline]
-    pub(super) fn remote(&self, at: usize, count: usize) -> Remote<'e> {
+    pub(super) fn remote(&self, at: usize, count: usize) -> Result<Remote<'e>> {
         // What is too large for that is beyond any memory.
-        let displacement = i64::try_from(at).unwrap_or(i64::MAX);
-        Remote { rank: self.rank, displacement, count: count as u64, datatype: &self.window.datatype }
+        let mut displacement = i64::try_from(at).unwrap_or(i64::MAX);
+        if let Some(part) = self.part {
+            self.check_range(at, count)?;
+            displacement = part.address.wrapping_add((at as u64).wrapping_mul(size_of::<T>() as u64)).cast_signed();
+        }
+        Ok(Remote { rank: self.rank, displacement, count: count as u64, datatype: &self.window.datatype })
     }
 }
 

@@ -36,16 +36,10 @@ impl Run {
         Some(Run { offset: offset as isize, len: len as usize, stride })
     }
 
-    /// Where the first block begins, from where the elements are said to be.
-    #[inline]
-    pub(crate) fn offset(self) -> isize {
-        self.offset
-    }
-
-    /// Bytes of a block.
-    #[inline]
-    pub(crate) fn len(self) -> usize {
-        self.len
+    /// Of elements that are so many bytes together, without gaps.
+    #[inline(always)]
+    pub fn packed(bytes: usize) -> Self {
+        Run { offset: 0, len: bytes, stride: bytes.cast_signed() }
     }
 }
 

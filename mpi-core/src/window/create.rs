@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rwmpi_protocol::window::{Epochs, Pairs};
-use rwmpi_transport::{ReadSpan, RemoteAddress};
+use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
 
 use super::control::{self, Control};
 use super::dynamic::Attached;
@@ -244,11 +244,16 @@ impl Communicator {
     /// What this rank uses of another, or of itself; `None` if that can't be mapped here.
     fn window_rank(&self, rank: usize, told: &Told) -> Option<(Target, Option<Control>)> {
         let (process, peer) = (self.process(), self.group().peers()[rank]);
-        let mut target = Target { peer, size: told.size, unit: told.unit.cast_signed(), memory: None };
+        let unit = told.unit.cast_signed();
+        let mut target = Target { peer, size: told.size, unit, memory: None, mapped: WriteSpan::EMPTY };
         if !process.engine().shares_memory_with(peer) {
             return Some((target, None));
         }
-        target.memory = Some(Rc::new(Memory::new(process, peer, address(told.memory))?));
+        let memory = Memory::new(process, peer, address(told.memory))?;
+        let size = usize::try_from(told.size).ok();
+        target.mapped =
+            memory.direct().zip(size).and_then(|(span, size)| span.part_within(0, size)).unwrap_or(WriteSpan::EMPTY);
+        target.memory = Some(Rc::new(memory));
         let control = Control::new(&mut process.engine(), peer, &address(told.words), self.size())?;
         Some((target, Some(control)))
     }

@@ -55,6 +55,7 @@ impl Change {
         self.operation == Predefined::Replace
     }
 
+    #[inline(always)]
     fn step(&self) -> Step {
         let is_integer = matches!(
             self.basic.number(),
@@ -79,7 +80,7 @@ impl Change {
     }
 
     /// Changes a word; the value before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_word(&self, word: AtomicWord<'_>, operand: u64) -> u64 {
         match self.step() {
             Step::Add => word.fetch_add(operand),

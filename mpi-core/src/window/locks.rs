@@ -5,6 +5,8 @@
 //! that it waits. It does that before its last look at the gate, and sleeps by the handshake of the transport, so
 //! either it sees the gate or whoever has moved that sees it.
 
+use std::iter;
+
 use rwmpi_protocol::window::{Gate, Hold, LockKind, Ticket};
 
 use super::Window;
@@ -45,11 +47,14 @@ impl Window {
     pub fn unlock(&self, target: Destination) -> Result<()> {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         let hold = self.shared.epochs.borrow_mut().unlock(target).map_err(|misuse| self.misuse(misuse))?;
-        self.order();
         match hold {
-            Hold::Shared => self.give_back(std::iter::once(target), LockKind::Shared),
-            Hold::Exclusive => self.give_back(std::iter::once(target), LockKind::Exclusive),
-            Hold::None | Hold::Started | Hold::Unchecked => self.settle(target),
+            // Whoever has the lock next has seen the gate move, and so what was done before.
+            Hold::Shared => self.give_back(iter::once(target), LockKind::Shared),
+            Hold::Exclusive => self.give_back(iter::once(target), LockKind::Exclusive),
+            Hold::None | Hold::Started | Hold::Unchecked => {
+                self.order();
+                self.settle(target)
+            }
         }
     }
 
@@ -60,7 +65,7 @@ impl Window {
     pub fn lock_all(&self, is_unchecked: bool) -> Result<()> {
         self.shared.epochs.borrow().check_lock_all().map_err(|misuse| self.misuse(misuse))?;
         if !is_unchecked {
-            (0..self.size()).try_for_each(|target| self.take(target, LockKind::Shared))?;
+            (0..self.shared.targets.len()).try_for_each(|target| self.take(target, LockKind::Shared))?;
         }
         self.shared.epochs.borrow_mut().all_locked(!is_unchecked);
         Ok(())
@@ -72,8 +77,11 @@ impl Window {
     /// There is none.
     pub fn unlock_all(&self) -> Result<()> {
         let is_held = self.shared.epochs.borrow_mut().unlock_all().map_err(|misuse| self.misuse(misuse))?;
+        if is_held {
+            return self.give_back(0..self.shared.targets.len(), LockKind::Shared);
+        }
         self.order();
-        if is_held { self.give_back(0..self.size(), LockKind::Shared) } else { self.settle_all() }
+        self.settle_all()
     }
 
     /// Everything that this rank has done to a target, or to all, has been done there, too (MPI_Win_flush and its
@@ -109,6 +117,7 @@ impl Window {
     }
 
     /// Waits in line for the lock of a target.
+    #[inline(always)]
     fn take(&self, target: usize, kind: LockKind) -> Result<()> {
         let Some(control) = &self.shared.controls[target] else { return self.take_elsewhere(target, kind) };
         let mut engine = self.process().engine();
@@ -124,6 +133,7 @@ impl Window {
     }
 
     /// Takes a number in the line for a lock.
+    #[inline(always)]
     pub(super) fn draw(&self, engine: &mut JobEngine, control: &Control, kind: LockKind) -> Ticket {
         Ticket::new(engine.add_to_word(control.next, 1), kind)
     }
@@ -135,19 +145,49 @@ impl Window {
     }
 
     /// It is the turn of a number of `peer`'s: lets those in who follow, if they may share the lock.
+    #[inline(always)]
     pub(super) fn enter(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket, peer: u32) {
         match ticket.entered() {
-            Some(gate) => self.move_gate(engine, control, gate),
+            Some(gate) => {
+                let moved = engine.add_to_word(control.gate(gate), 1) + 1;
+                self.wake_next(engine, control, ticket, [moved; 2]);
+            }
             None => engine.set_words([(control.holder, u64::from(peer) + 1)], &[]),
         }
     }
 
     /// The lock is given back.
+    #[inline(always)]
     pub(super) fn leave(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket) {
+        let after = ticket.number() + 1;
         if ticket.entered().is_none() {
-            engine.set_words([(control.holder, 0)], &[]);
+            // While this rank is alone nobody else moves that gate.
+            engine.set_words([(control.holder, 0), (control.gate(Gate::Sharing), after)], &[]);
         }
-        ticket.left().iter().for_each(|&gate| self.move_gate(engine, control, gate));
+        let moved = engine.add_to_word(control.gate(Gate::All), 1) + 1;
+        self.wake_next(engine, control, ticket, [after, moved]);
+    }
+
+    /// Gates have been moved to these numbers: wakes whose turn it is then, if anybody has come at all.
+    #[inline(always)]
+    fn wake_next(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket, numbers: [u64; 2]) {
+        if !ticket.is_last(engine.word(control.next)) {
+            self.wake_named(engine, control, numbers);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_named(&self, engine: &mut JobEngine, control: &Control, [first, second]: [u64; 2]) {
+        for number in iter::once(first).chain((second != first).then_some(second)) {
+            let waits = engine.word(control.named(number));
+            let rank = (waits & ((1 << RANK_BITS) - 1)) as usize;
+            if waits >> RANK_BITS == number
+                && let Some(target) = rank.checked_sub(1).and_then(|rank| self.shared.targets.get(rank))
+            {
+                engine.wake(target.peer);
+            }
+        }
     }
 
     #[cold]
@@ -168,6 +208,7 @@ impl Window {
     }
 
     /// Gives locks back, when everything that this rank has done to these targets has been done there.
+    #[inline(always)]
     fn give_back(&self, targets: impl Iterator<Item = usize> + Clone, kind: LockKind) -> Result<()> {
         for target in targets.clone() {
             if let Some(control) = &self.shared.controls[target] {
@@ -181,17 +222,5 @@ impl Window {
         // Of this rank's own lock whoever is elsewhere and stands in line hears now, and not when it calls next.
         self.look()?;
         self.give_back_elsewhere(targets)
-    }
-
-    /// Moves a gate on by one, and wakes whose turn it is then.
-    fn move_gate(&self, engine: &mut JobEngine, control: &Control, gate: Gate) {
-        let number = engine.add_to_word(control.gate(gate), 1) + 1;
-        let waits = engine.word(control.named(number));
-        let rank = (waits & ((1 << RANK_BITS) - 1)) as usize;
-        if waits >> RANK_BITS == number
-            && let Some(target) = rank.checked_sub(1).and_then(|rank| self.shared.targets.get(rank))
-        {
-            engine.wake(target.peer);
-        }
     }
 }

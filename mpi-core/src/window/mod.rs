@@ -8,7 +8,8 @@
 //!
 //! - `create`: how the ranks tell each other where their memory lies;
 //! - `target`: what a rank knows of another's memory, and whether an access stays within;
-//! - `transfer`, `accumulate`, `element`: the operations; `short`: the same where nothing is out of the ordinary;
+//! - `transfer`, `accumulate`, `element`: the operations; `short`, `packed_basic`: the same where nothing is out of the
+//!   ordinary;
 //! - `control`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them. Which
 //!   call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
 //!   (`rwmpi_protocol::window`);
@@ -24,6 +25,7 @@ mod element;
 mod elsewhere;
 mod epochs;
 mod locks;
+mod packed_basic;
 mod short;
 mod target;
 mod transfer;
@@ -34,6 +36,7 @@ use std::rc::Rc;
 
 use rwmpi_protocol::window::{Called, Epochs, Misuse, Open, Pairs};
 
+pub use packed_basic::PackedBasic;
 pub use rwmpi_protocol::window::LockKind;
 pub use short::RemoteRun;
 pub use transfer::Remote;

@@ -25,6 +25,8 @@ pub(super) struct Target {
     pub(super) unit: i64,
     /// `None`: it is on another node.
     pub(super) memory: Option<Rc<Memory>>,
+    /// What of its memory this process has mapped: all of it, or nothing.
+    pub(super) mapped: WriteSpan<'static>,
 }
 
 /// Memory of a peer, and how this rank uses it: which way that is, is decided once.

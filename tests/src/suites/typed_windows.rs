@@ -2,8 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rwmpi::one_sided::{Fence, TargetMemory};
-use rwmpi::{AccumulateOperation, Datatype, Error, ErrorClass, LockKind, PROC_NULL, Result, Universe, Window, op};
+use rwmpi::one_sided::{Attached, DynamicWindow, Fence, TargetMemory};
+use rwmpi::{
+    AccumulateOperation, Communicator, Datatype, Error, ErrorClass, Info, LockKind, PROC_NULL, Result, SplitType,
+    Universe, Window, op,
+};
 
 use super::Check;
 
@@ -22,6 +25,9 @@ pub const CHECKS: &[Check] = &[
     ("forgotten_guards_are_errors_later", forgotten_guards_are_errors_later),
     ("accesses_beyond_memory_are_errors", accesses_beyond_memory_are_errors),
     ("dropped_windows_harm_nobody", dropped_windows_harm_nobody),
+    ("ranks_see_each_others_shared_memory", ranks_see_each_others_shared_memory),
+    ("memory_comes_and_goes", memory_comes_and_goes),
+    ("who_detaches_too_early_harms_nobody", who_detaches_too_early_harms_nobody),
 ];
 
 /// What a call that must fail says.
@@ -356,5 +362,122 @@ fn dropped_windows_harm_nobody(universe: &Universe) -> Result<()> {
     epoch.fetch_add(1, 1)?;
     drop(epoch);
     window.lock(rank % size, LockKind::Exclusive)?.put_value(0, rank)?;
+    world.barrier()
+}
+
+/// The ranks of this one's node.
+fn node_of(universe: &Universe) -> Result<Communicator> {
+    let world = universe.world();
+    Ok(world.split_type(Some(SplitType::Shared), world.rank() as i32, &Info::new())?.expect("all are on a node"))
+}
+
+fn ranks_see_each_others_shared_memory(universe: &Universe) -> Result<()> {
+    let node = node_of(universe)?;
+    let (rank, size) = (node.rank(), node.size());
+    let right = (rank + 1) % size;
+    let mut window = Window::allocate_shared(&node, rank + 1, 0_u16)?;
+    let epoch = window.lock_all()?;
+    let other = epoch.seen(right)?;
+    assert_eq!(other.len(), right + 1);
+    other.set(right, right as u16 + 1000)?;
+    failed(other.set(right + 1, 1), ErrorClass::RmaRange);
+    failed(epoch.seen(size), ErrorClass::Rank);
+    epoch.sync();
+    node.barrier()?;
+    assert_eq!(epoch.local().get(rank)?, rank as u16 + 1000);
+    drop(epoch);
+    node.barrier()?;
+    window.fence(|epoch| {
+        for round in 1..4 {
+            epoch.locally(|own| own.fill(round * 100 + rank as u16))?;
+            let sums = epoch.read_all(|parts| {
+                assert!((0..size).all(|rank| parts[rank].len() == rank + 1));
+                parts.iter().map(|part| part.iter().map(|&value| usize::from(value)).sum()).collect::<Vec<usize>>()
+            })?;
+            let expected: Vec<usize> = (0..size).map(|rank| (rank + 1) * (usize::from(round) * 100 + rank)).collect();
+            assert_eq!(sums, expected);
+        }
+        Ok(())
+    })?;
+    window.free()?;
+    // Who is at another step is heard of.
+    let mut window = Window::allocate_shared(&node, 1, 0)?;
+    if size > 1 {
+        let at_odds = window.fence(|epoch| match rank {
+            0 => epoch.read_all(|parts| parts.len()).map(drop),
+            _ => epoch.fence(),
+        });
+        assert!(failed(at_odds, ErrorClass::RmaSync).contains("begins to read the memory of all"));
+    }
+    Ok(())
+}
+
+/// What all ranks have told of what they have attached.
+fn told<T>(universe: &Universe, own: Attached<T>) -> Result<Vec<Attached<T>>> {
+    let world = universe.world();
+    let mut words = vec![[0_u64; 3]; world.size()];
+    world.allgather(&[own.to_words()], &mut words)?;
+    Ok(words.into_iter().map(Attached::from_words).collect())
+}
+
+fn memory_comes_and_goes(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let right = (rank + 1) % size;
+    let mut window = DynamicWindow::create(world)?;
+    for round in 0..3_u64 {
+        let own = window.attach(size + rank, round)?;
+        let all = told(universe, own)?;
+        let epoch = window.lock_all()?;
+        for other in &all {
+            assert_eq!(other.len(), size + other.rank());
+            let memory = epoch.attached(*other)?;
+            assert_eq!((memory.rank(), memory.len()), (Some(other.rank()), other.len()));
+            memory.put_value(rank, 100 + rank as u64)?;
+            memory.fetch_add(rank, 1000)?;
+            failed(memory.put_value(other.len(), 1), ErrorClass::RmaRange);
+            failed(memory.get(usize::MAX, &mut [0]), ErrorClass::RmaRange);
+        }
+        epoch.unlock()?;
+        world.barrier()?;
+        let memory = window.lock(rank, LockKind::Shared)?;
+        let mut values = vec![0; size + rank];
+        memory.attached(own)?.get(0, &mut values)?;
+        let expected: Vec<u64> = (0..size).map(|origin| 1100 + origin as u64).chain(vec![round; rank]).collect();
+        assert_eq!(values, expected);
+        assert_eq!(memory.attached(own)?.swap(0, 5)?, 1100);
+        drop(memory);
+        window.fence(|epoch| epoch.attached(all[right])?.put_value(0, rank as u64))?;
+        if round == 1 {
+            failed(
+                if size > 1 { window.detach(all[right]) } else { window.detach(Attached::from_words([0; 3])) },
+                ErrorClass::RmaAttach,
+            );
+            window.detach(own)?;
+            failed(window.detach(own), ErrorClass::RmaAttach);
+        }
+    }
+    window.free()
+}
+
+fn who_detaches_too_early_harms_nobody(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let right = (world.rank() + 1) % world.size();
+    let window = DynamicWindow::create(world)?;
+    let own = window.attach(100, 1.5)?;
+    let other = told(universe, own)?[right];
+    window.detach(own)?;
+    world.barrier()?;
+    let epoch = window.lock_all()?;
+    let late = epoch.attached(other)?.put(3, &[2.5]).and_then(|()| epoch.flush());
+    failed(late, ErrorClass::RmaRange);
+    drop(epoch);
+    // What was never attached is no memory either.
+    let epoch = window.lock_all()?;
+    let nothing = Attached::from_words([right as u64, 4096, 7]);
+    failed(epoch.attached(nothing)?.get_value(0), ErrorClass::RmaRange);
+    drop(epoch);
+    // Dropped instead of freed, it leaves its memory to those who are late.
+    drop(window);
     world.barrier()
 }

@@ -2,15 +2,16 @@
 //!
 //! Every rank has some words of several types and places that all ranks change by the accumulate family, one at a time
 //! or very many in one operation; and a word for each rank that only this one puts to. What operations have fetched
-//! must fit into one order for each word.
+//! must fit into one order for each word. Half of the operations take the short way that calls from C take first, and
+//! the general one if that is not for them.
 #![allow(unsafe_code)]
 
 mod history;
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::{Operation, Predefined};
-use rwmpi_core::untyped::Elements;
-use rwmpi_core::window::{LockKind, Remote, Window};
+use rwmpi_core::untyped::{Elements, Run, Runs};
+use rwmpi_core::window::{LockKind, PackedBasic, Remote, RemoteRun, Window};
 use rwmpi_core::{Destination, Info, Result, Universe};
 
 use super::Check;
@@ -109,6 +110,12 @@ fn elements(words: &mut [u64], count: usize, basic: Basic) -> Elements {
     unsafe { Elements::new(words.as_mut_ptr().cast(), count as u64, Datatype::basic(basic)) }
 }
 
+/// The bytes of one element here, for the short way.
+fn bytes_of(word: &mut [u64; 1], basic: Basic) -> Runs {
+    // SAFETY: as in `elements`; no element is longer.
+    unsafe { Runs::new(word.as_mut_ptr().cast(), Run::packed(basic.size() as usize)) }
+}
+
 fn combined(operation: Predefined, basic: Basic, before: u64, operand: u64) -> u64 {
     let real = basic == Basic::Double;
     let (a, b) = (f64::from_bits(before), f64::from_bits(operand));
@@ -150,26 +157,41 @@ impl Worker<'_> {
         let mut operand = [if is_counter { unit_of(self.me) } else { self.value(basic) }];
         let mut fetched = [0];
         let (window, word) = (self.window, number as u64);
+        let (short, there) = self.short(target, offset, basic);
         let swaps = !is_counter && basic != Basic::Double && self.random.below(4) == 0;
         if swaps {
             let seen = self.steps[target].iter().rev().find(|step| step.word == word);
             let mut compared = [seen.map_or(0, |step| step.after)];
-            let [value, expected] = [&mut operand, &mut compared].map(|words| elements(words, 1, basic));
-            window.compare_and_swap(&value, &expected, &elements(&mut fetched, 1, basic), remote)?;
+            let three = [&mut operand, &mut compared, &mut fetched].map(|word| bytes_of(word, basic));
+            if short.and_then(|packed| window.compare_and_swap_element(packed, three, there)).is_none() {
+                let [value, expected] = [&mut operand, &mut compared].map(|words| elements(words, 1, basic));
+                window.compare_and_swap(&value, &expected, &elements(&mut fetched, 1, basic), remote)?;
+            }
             let after = if fetched == compared { operand[0] } else { fetched[0] };
             self.steps[target].push(Step { word, before: Some(fetched[0]), after });
             return Ok(());
         }
-        let origin = elements(&mut operand, 1, basic);
+        let (origin, here) = (elements(&mut operand, 1, basic), bytes_of(&mut operand, basic));
+        let change = |result| short.and_then(|packed| window.change_element(operation, packed, here, result, there));
         if is_counter && operation == Predefined::Sum && self.random.below(2) == 0 {
-            window.accumulate(&origin, remote, &Operation::Predefined(operation))?;
+            if change(None).is_none() {
+                window.accumulate(&origin, remote, &Operation::Predefined(operation))?;
+            }
             self.steps[target].push(Step { word, before: None, after: operand[0] });
             return Ok(());
         }
-        let result = elements(&mut fetched, 1, basic);
-        window.get_accumulate(Some(&origin), &result, remote, &Operation::Predefined(operation))?;
+        if change(Some(bytes_of(&mut fetched, basic))).is_none() {
+            let result = elements(&mut fetched, 1, basic);
+            window.get_accumulate(Some(&origin), &result, remote, &Operation::Predefined(operation))?;
+        }
         self.remember(target, number, operation, fetched[0], operand[0]);
         Ok(())
+    }
+
+    /// What the short way of an operation on an element takes, if it is to be tried.
+    fn short(&mut self, rank: usize, offset: usize, basic: Basic) -> (Option<PackedBasic>, RemoteRun) {
+        let packed = PackedBasic::of(&Datatype::basic(basic)).filter(|_| self.random.below(2) == 0);
+        (packed, RemoteRun { rank, displacement: offset as i64, bytes: basic.size() as usize })
     }
 
     fn remember(&mut self, target: usize, number: usize, operation: Predefined, before: u64, operand: u64) {
@@ -226,12 +248,19 @@ impl Worker<'_> {
         let rank = Destination::Rank(target);
         let remote = Remote { rank, displacement: (PUT + 8 * self.me) as i64, count: 1, datatype: &datatype };
         let mut value = [self.value(Basic::Uint64)];
-        window.put(&elements(&mut value, 1, Basic::Uint64), remote)?;
+        let (short, there) = self.short(target, PUT + 8 * self.me, Basic::Uint64);
+        if short.and_then(|_| window.put_run(bytes_of(&mut value, Basic::Uint64), there)).is_none() {
+            window.put(&elements(&mut value, 1, Basic::Uint64), remote)?;
+        }
         self.put[target] = value[0];
         if let Epoch::Shared | Epoch::Exclusive | Epoch::All = epoch {
             let mut found = [0];
-            window.flush(rank)?;
-            window.get(&elements(&mut found, 1, Basic::Uint64), remote)?;
+            if short.and_then(|_| window.flush_mapped(target)).is_none() {
+                window.flush(rank)?;
+            }
+            if short.and_then(|_| window.get_run(bytes_of(&mut found, Basic::Uint64), there)).is_none() {
+                window.get(&elements(&mut found, 1, Basic::Uint64), remote)?;
+            }
             window.flush(rank)?;
             assert_eq!(found, value, "rank {} has got from {target} what it had not put last", self.me);
         }

@@ -31,7 +31,7 @@ const REST: Duration = Duration::from_micros(50);
 
 impl ElementLock {
     /// Changes an element by one atomic operation, which nobody sees in the middle of something.
-    #[inline]
+    #[inline(always)]
     pub fn change<R>(&self, word: AtomicWord<'_>, change: impl FnOnce(AtomicWord<'_>) -> R) -> R {
         let flag = &self.segment.control(self.me).changes;
         flag.store(RAISED, Ordering::Relaxed);
@@ -42,8 +42,15 @@ impl ElementLock {
             return result;
         }
         flag.store(LOWERED, Ordering::Release);
+        self.after_announced(|| change(word))
+    }
+
+    /// A short operation while a long one is announced.
+    #[cold]
+    #[inline(never)]
+    fn after_announced<R>(&self, change: impl FnOnce() -> R) -> R {
         let locked = self.lock();
-        let result = change(word);
+        let result = change();
         locked.count_down();
         result
     }

@@ -16,7 +16,15 @@ pub const CHAPTERS: [&str; 9] =
     ["rma", "errors/rma", "threads/rma", "io", "errors/io", "spawn", "errors/spawn", "part", "mpi_t"];
 
 /// Programs that are no judges of this library, and why.
-const LEFT_OUT: [(&str, &str); 0] = [];
+const LEFT_OUT: [(&str, &str); 4] = [
+    ("qmpi_test", "QMPI is MPICH's own interface for tools"),
+    ("multipart", "looks at MPI_ERROR of statuses of MPI_Waitall, which sets it only with MPI_ERR_IN_STATUS"),
+    ("connect_timeout_no_accept", "sets by variables of MPICH's how long a port is waited for"),
+    ("nonblocking_pready", "sends elements of MPI_DATATYPE_NULL, if none"),
+];
+
+/// Room for so many ranks: children that have none left skip what they should do.
+const UNIVERSE: &str = "64";
 
 /// What MPICH's configure script would find out.
 const CONFIGURATION: [&str; 33] = [
@@ -135,9 +143,12 @@ impl<'a> Suite<'a> {
         sources.iter().map(object).collect()
     }
 
-    fn run(&self, chapter: &Path, program: &Path, line: &Line<'_>) -> Result<()> {
+    /// Runs a program where it lies: some spawn themselves by their names.
+    fn run(&self, program: &Path, line: &Line<'_>) -> Result<()> {
+        let folder = program.parent().context("a program lies in a folder")?;
         let mut command = self.cache.mpiexec(line.ranks);
-        command.arg(program).args(&line.arguments).envs(line.variables.iter().copied()).current_dir(chapter);
+        command.args(["--usize", UNIVERSE]);
+        command.arg(program).args(&line.arguments).envs(line.variables.iter().copied()).current_dir(folder);
         output_with(&mut command, "No Errors").map(drop)
     }
 }
@@ -151,12 +162,14 @@ pub fn mpich_suite(cache: &Cache, chapter: &str) -> Result<()> {
     let (sources, flags) = (of_makefile(&makefile, "_SOURCES"), of_makefile(&makefile, "_CPPFLAGS"));
     let list = ["testlist.in", "testlist"].iter().find_map(|name| fs::read_to_string(folder.join(name)).ok());
     let list = list.with_context(|| format!("{} has no list", folder.display()))?;
+    let programs = suite.programs.join(chapter);
+    fs::create_dir_all(&programs)?;
     let (mut failures, mut passed) = (Vec::new(), 0);
     for line in list.lines().filter_map(Line::of) {
         if LEFT_OUT.iter().any(|(name, _)| *name == line.program) {
             continue;
         }
-        let program = suite.programs.join(format!("{}-{}", chapter.replace('/', "-"), line.program));
+        let program = programs.join(line.program);
         let own = format!("{}.c", line.program);
         let names = sources.get(line.program).cloned().unwrap_or_else(|| vec![own.as_str()]);
         let sources = names.iter().filter(|name| name.ends_with(".c")).map(|name| folder.join(name).into_os_string());
@@ -164,7 +177,7 @@ pub fn mpich_suite(cache: &Cache, chapter: &str) -> Result<()> {
         let arguments = flags.map(|flag| flag.into()).chain(sources).chain(common.iter().map(|object| object.into()));
         let arguments = arguments.chain(["-o".into(), program.clone().into_os_string()]);
         let outcome =
-            suite.compile(arguments.chain(iter::once("-lm".into()))).and_then(|()| suite.run(&folder, &program, &line));
+            suite.compile(arguments.chain(iter::once("-lm".into()))).and_then(|()| suite.run(&program, &line));
         match outcome {
             Ok(()) => passed += 1,
             Err(error) => failures.push(format!("{} with {} ranks: {error:#}", line.program, line.ranks)),

@@ -132,6 +132,16 @@ impl Epochs {
         matches!(self.access, Access::Closed | Access::Fence { is_used: false })
     }
 
+    /// Whether an operation on that target is legal and changes nothing here. If not, [`Epochs::operation`] knows more.
+    #[inline(always)]
+    pub fn is_open_to(&self, target: usize) -> bool {
+        match self.access {
+            Access::AllLocked { .. } | Access::Fence { is_used: true } => true,
+            Access::Started | Access::Locked => self.holds[target] != Hold::None,
+            Access::Closed | Access::Fence { is_used: false } => false,
+        }
+    }
+
     /// An operation on that target.
     ///
     /// # Errors
@@ -157,17 +167,23 @@ impl Epochs {
         self.check_locked(target).map_err(|misuse| Misuse { called: Called::OperationWithRequest, ..misuse })
     }
 
+    /// Whether that target is locked.
+    #[inline(always)]
+    pub fn is_locked(&self, target: usize) -> bool {
+        match self.access {
+            Access::AllLocked { .. } => true,
+            Access::Locked => self.holds[target] != Hold::None,
+            _ => false,
+        }
+    }
+
     /// A flush of one target.
     ///
     /// # Errors
     /// If it is not locked.
     #[inline]
     pub fn check_locked(&self, target: usize) -> Result<(), Misuse> {
-        match self.access {
-            Access::AllLocked { .. } => Ok(()),
-            Access::Locked if self.holds[target] != Hold::None => Ok(()),
-            _ => Err(self.misuse(Called::Flush, Some(target))),
-        }
+        if self.is_locked(target) { Ok(()) } else { Err(self.misuse(Called::Flush, Some(target))) }
     }
 
     /// A flush of all targets.

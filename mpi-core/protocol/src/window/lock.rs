@@ -3,7 +3,8 @@
 //! There are three words, all of which only grow. Whoever comes takes a number from `next`. Two *gates* say whose turn
 //! it is: who wants the lock alone may enter when [`Gate::All`] shows its number, for then all before it have left; who
 //! shares it, when [`Gate::Sharing`] does, for then all before it have left or share it, too. Whoever moves a gate to a
-//! number wakes the one who has it, should it sleep there.
+//! number wakes the one who has it, should it sleep there. Who has moved all that it has to move first looks whether
+//! anybody has come after it: if not, there is nobody to look for.
 
 /// With whom the lock is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,5 +66,12 @@ impl Ticket {
             LockKind::Shared => &[Gate::All],
             LockKind::Exclusive => &[Gate::Sharing, Gate::All],
         }
+    }
+
+    /// Whether nobody has come after it, if `next` is what the word shows from which numbers are taken. That has to be
+    /// read when the gates have been moved: whoever comes later sees them open.
+    #[inline]
+    pub fn is_last(self, next: u64) -> bool {
+        next == self.number.wrapping_add(1)
     }
 }

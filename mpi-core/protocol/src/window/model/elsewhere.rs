@@ -42,10 +42,12 @@ enum At {
     Awaits,
     Inside,
     Written,
-    /// Of the rank that uses the words: looks at its gate; moves gates; looks up who has the number of the last.
+    /// Of the rank that uses the words: looks at its gate; moves gates, others of which it has moved to these numbers;
+    /// looks whether anybody has come; looks up who has the numbers.
     Looks,
-    Moves(Vec<Gate>, Box<At>),
-    LooksUp(u64, Vec<Gate>, Box<At>),
+    Moves(Vec<Gate>, Vec<u64>, Box<At>),
+    LooksAtLine(Vec<u64>, Box<At>),
+    LooksUp(Vec<u64>, Box<At>),
     HasLeft,
 }
 
@@ -113,20 +115,22 @@ impl Serving {
                 self.words.draw(rank, self.programs[rank][0]);
                 At::Looks
             }
-            At::Looks if self.words.is_its_turn(rank) => At::Moves(self.enter(rank)?, Box::new(At::Inside)),
-            At::Inside => At::Moves(self.words.leave(rank), Box::new(At::HasLeft)),
+            At::Looks if self.words.is_its_turn(rank) => At::Moves(self.enter(rank)?, vec![], Box::new(At::Inside)),
+            At::Inside => At::Moves(self.words.leave(rank), vec![], Box::new(At::HasLeft)),
             At::HasLeft => {
                 self.programs[rank].remove(0);
                 At::Outside
             }
-            At::Moves(mut gates, then) if !gates.is_empty() => {
-                let number = self.words.advance(gates.remove(0));
-                At::LooksUp(number, gates, then)
+            At::Moves(mut gates, mut moved, then) if !gates.is_empty() => {
+                moved.push(self.words.advance(gates.remove(0)));
+                At::Moves(gates, moved, then)
             }
-            At::Moves(_, then) => *then,
-            At::LooksUp(number, gates, then) => {
-                self.is_awake |= self.named.contains(&number);
-                At::Moves(gates, then)
+            At::Moves(_, moved, then) => At::LooksAtLine(moved, then),
+            At::LooksAtLine(_, then) if self.words.is_last(rank) => *then,
+            At::LooksAtLine(numbers, then) => At::LooksUp(numbers, then),
+            At::LooksUp(numbers, then) => {
+                self.is_awake |= numbers.iter().any(|number| self.named.contains(number));
+                *then
             }
             _ => return Ok(false),
         };

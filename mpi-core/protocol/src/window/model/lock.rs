@@ -11,6 +11,8 @@ enum Broken {
     Nothing,
     /// Who is next is looked up, and woken, before the gate is moved.
     WakesFirst,
+    /// Whether anybody has come is looked at before the gate is moved.
+    LooksAtLineFirst,
     /// No last look between saying that one sleeps, and sleeping.
     NoLastLook,
     /// Who waits says which number it has only after its last look.
@@ -31,11 +33,16 @@ enum At {
     SaysThatItSleeps,
     LastLook,
     Sleeps,
-    /// Moves the gates that are left to move, then goes on.
-    Moves(Vec<Gate>, Box<At>),
-    /// Has moved a gate to this number.
-    LooksUp(u64, Vec<Gate>, Box<At>),
-    Wakes(usize, Vec<Gate>, Box<At>),
+    /// Moves the gates that are left to move; to which numbers others were moved; what comes then.
+    Moves(Vec<Gate>, Vec<u64>, Box<At>),
+    /// Has moved gates to these numbers.
+    LooksAtLine(Vec<u64>, Box<At>),
+    LooksUp(Vec<u64>, Box<At>),
+    Wakes(usize, Vec<u64>, Box<At>),
+    /// Of a broken variant: looks whether anybody has come.
+    LooksTooEarly(Vec<Gate>, Box<At>),
+    /// Of broken variants: moves gates, and looks at nothing then.
+    MovesBlindly(Vec<Gate>, Box<At>),
     Inside,
     HasIssued,
     Completed,
@@ -67,7 +74,8 @@ impl Locking {
     }
 
     fn enter(&mut self, rank: usize) -> Result<At, String> {
-        Ok(At::Moves(self.words.enter(rank, self.programs[rank][0])?, Box::new(At::Inside)))
+        let gates = self.words.enter(rank, self.programs[rank][0])?;
+        Ok(self.open(gates, At::Inside))
     }
 
     fn leave(&mut self, rank: usize) -> At {
@@ -75,7 +83,21 @@ impl Locking {
         if self.broken == Broken::ForgetsThoseWhoShare {
             gates.retain(|&gate| gate == Gate::All);
         }
-        At::Moves(gates, Box::new(At::HasLeft))
+        self.open(gates, At::HasLeft)
+    }
+
+    /// Moves these gates, wakes who has to be woken, and goes on.
+    fn open(&mut self, gates: Vec<Gate>, then: At) -> At {
+        let then = Box::new(then);
+        match self.broken {
+            _ if gates.is_empty() => *then,
+            Broken::WakesFirst => {
+                let numbers = gates.iter().map(|&gate| self.words.at(gate) + 1).collect();
+                At::LooksUp(numbers, Box::new(At::MovesBlindly(gates, then)))
+            }
+            Broken::LooksAtLineFirst => At::LooksTooEarly(gates, then),
+            _ => At::Moves(gates, Vec::new(), then),
+        }
     }
 
     /// Who has that number.
@@ -84,29 +106,22 @@ impl Locking {
         named.filter(|named| named.0 == number).map(|named| named.1)
     }
 
-    fn move_gate(&mut self, mut gates: Vec<Gate>, then: Box<At>) -> At {
+    fn move_gate(&mut self, mut gates: Vec<Gate>, mut moved: Vec<u64>, then: Box<At>) -> At {
         if gates.is_empty() {
-            return *then;
+            return At::LooksAtLine(moved, then);
         }
-        if self.broken == Broken::WakesFirst {
-            let number = self.words.at(gates[0]) + 1;
-            if let Some(next) = self.named(number) {
-                self.sleeps[next] = false;
-            }
-            // The gate is moved in a step of its own.
-            return At::Wakes(usize::MAX, gates, then);
-        }
-        let number = self.words.advance(gates.remove(0));
-        At::LooksUp(number, gates, then)
+        moved.push(self.words.advance(gates.remove(0)));
+        At::Moves(gates, moved, then)
     }
 
-    fn wake(&mut self, next: usize, mut gates: Vec<Gate>, then: Box<At>) -> At {
-        if next == usize::MAX {
-            self.words.advance(gates.remove(0));
-        } else {
-            self.sleeps[next] = false;
+    fn look_up(&self, mut numbers: Vec<u64>, then: Box<At>) -> At {
+        if numbers.is_empty() {
+            return *then;
         }
-        At::Moves(gates, then)
+        match self.named(numbers.remove(0)) {
+            Some(next) => At::Wakes(next, numbers, then),
+            None => At::LooksUp(numbers, then),
+        }
     }
 
     fn name(&mut self, rank: usize) {
@@ -150,12 +165,20 @@ impl Job for Locking {
             At::LastLook => At::Sleeps,
             At::Sleeps if self.sleeps[rank] => return Ok(false),
             At::Sleeps => At::Looks,
-            At::Moves(gates, then) => self.move_gate(gates, then),
-            At::LooksUp(number, gates, then) => match self.named(number) {
-                Some(next) => At::Wakes(next, gates, then),
-                None => At::Moves(gates, then),
-            },
-            At::Wakes(next, gates, then) => self.wake(next, gates, then),
+            At::Moves(gates, moved, then) => self.move_gate(gates, moved, then),
+            At::LooksAtLine(_, then) if self.words.is_last(rank) => *then,
+            At::LooksAtLine(numbers, then) => At::LooksUp(numbers, then),
+            At::LooksUp(numbers, then) => self.look_up(numbers, then),
+            At::Wakes(next, numbers, then) => {
+                self.sleeps[next] = false;
+                At::LooksUp(numbers, then)
+            }
+            At::LooksTooEarly(gates, then) if self.words.is_last(rank) => At::MovesBlindly(gates, then),
+            At::LooksTooEarly(gates, then) => At::Moves(gates, Vec::new(), then),
+            At::MovesBlindly(mut gates, then) => {
+                self.words.advance(gates.remove(0));
+                if gates.is_empty() { *then } else { At::MovesBlindly(gates, then) }
+            }
             At::Inside => {
                 self.words.in_flight.push(rank);
                 At::HasIssued
@@ -200,6 +223,7 @@ fn locks_are_exclusive_fair_and_never_lost() {
 fn what_is_broken_is_found_out() {
     for (broken, what) in [
         (Broken::WakesFirst, "nobody can go on"),
+        (Broken::LooksAtLineFirst, "nobody can go on"),
         (Broken::NoLastLook, "nobody can go on"),
         (Broken::NamesItselfLate, "nobody can go on"),
         (Broken::LeavesEarly, "on its way"),

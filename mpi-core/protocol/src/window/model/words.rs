@@ -54,6 +54,11 @@ impl Words {
         self.tickets[rank].expect("it has taken a number")
     }
 
+    /// Whether nobody has taken a number after that rank.
+    pub(super) fn is_last(&self, rank: usize) -> bool {
+        self.ticket(rank).is_last(self.next)
+    }
+
     pub(super) fn is_its_turn(&mut self, rank: usize) -> bool {
         let ticket = self.ticket(rank);
         self.at(ticket.gate()) == ticket.number()

@@ -1,0 +1,87 @@
+//! What short operations ask of a predefined datatype, found out once: each of these answers is a word or a bit.
+
+use super::accumulate::can_be_compared;
+use crate::datatype::{Basic, Datatype};
+use crate::reduction::Predefined;
+
+/// A predefined datatype whose elements, one behind the other, have no gaps.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedBasic {
+    bytes_of_one: u32,
+    /// A bit for each operation that is defined for it.
+    operations: u16,
+    basic: Basic,
+    can_be_compared: bool,
+}
+
+const _: () = assert!(Predefined::ALL.len() <= u16::BITS as usize);
+
+impl PackedBasic {
+    /// `None`: the program has made the datatype, or elements have gaps, or no data.
+    pub fn of(datatype: &Datatype) -> Option<PackedBasic> {
+        let basic = datatype.named()?;
+        let bytes_of_one = u32::try_from(basic.size()).ok().filter(|&bytes| bytes > 0)?;
+        let two = datatype.run(2)?;
+        let supported = Predefined::ALL.iter().filter(|operation| operation.supports(basic));
+        let operations = supported.fold(0, |bits, &operation| bits | 1 << operation as u16);
+        let packed = PackedBasic { bytes_of_one, operations, basic, can_be_compared: can_be_compared(basic) };
+        (two == (0, 2 * u64::from(bytes_of_one))).then_some(packed)
+    }
+
+    /// Bytes of an element.
+    #[inline(always)]
+    pub fn bytes_of_one(self) -> usize {
+        self.bytes_of_one as usize
+    }
+
+    /// Bytes of so many elements; `None` if there can't be so many.
+    #[inline(always)]
+    pub fn bytes(self, count: i64) -> Option<usize> {
+        usize::try_from(count).ok()?.checked_mul(self.bytes_of_one())
+    }
+
+    #[inline(always)]
+    pub(super) fn basic(self) -> Basic {
+        self.basic
+    }
+
+    #[inline(always)]
+    pub(super) fn supports(self, operation: Predefined) -> bool {
+        self.operations >> operation as u16 & 1 == 1
+    }
+
+    #[inline(always)]
+    pub(super) fn can_be_compared(self) -> bool {
+        self.can_be_compared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_those_of_the_datatype() {
+        let mut packed_ones = 0;
+        for &basic in Basic::ALL {
+            let Some(packed) = PackedBasic::of(&Datatype::basic(basic)) else {
+                assert!(basic.size() == 0 || basic.extent() != basic.size(), "{basic:?}");
+                continue;
+            };
+            packed_ones += 1;
+            assert_eq!((packed.bytes_of_one() as u64, packed.basic()), (basic.extent(), basic));
+            assert_eq!(packed.can_be_compared(), can_be_compared(basic), "{basic:?}");
+            assert_eq!(
+                [0, 3].map(|count| packed.bytes(count)),
+                [0, 3].map(|count| Some(count * basic.size() as usize))
+            );
+            assert!(packed.bytes(-1).is_none() && packed.bytes_of_one() == 1 || packed.bytes(i64::MAX).is_none());
+            for operation in Predefined::ALL {
+                assert_eq!(packed.supports(*operation), operation.supports(basic), "{operation:?} on {basic:?}");
+            }
+        }
+        assert!(packed_ones > 30, "{packed_ones}");
+        let made = Datatype::contiguous(2, &Datatype::basic(Basic::Int)).unwrap();
+        assert!(PackedBasic::of(&made).is_none(), "the program has made it");
+    }
+}
