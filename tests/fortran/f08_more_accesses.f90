@@ -252,6 +252,12 @@ contains
     call check(error == MPI_SUCCESS, 'what was added is removed')
     call MPI_Get_hw_resource_info(info)
     call MPI_Info_free(info)
+    call MPI_Abi_get_version(class, code)
+    call check((class == 1 .and. code == 0) .or. (class == -1 .and. code == -1), 'the version of the ABI')
+    call MPI_Abi_get_info(info)
+    if (info /= MPI_INFO_NULL) call MPI_Info_free(info)
+    call MPI_Abi_get_fortran_info(info)
+    if (info /= MPI_INFO_NULL) call MPI_Info_free(info)
   end subroutine codes
 
   subroutine sessions()

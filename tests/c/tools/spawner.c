@@ -121,7 +121,7 @@ static void be_parent(char *program, char *manner)
 static void meet(const char *manner, const char *service)
 {
     int accepts = !strncmp(manner, "accept", 6);
-    char name[MPI_MAX_PORT_NAME] = "";
+    char name[MPI_MAX_PORT_NAME] = "", published[MPI_MAX_PORT_NAME];
     int rank = rank_in_world(), one = 1, sum = 0, size;
     MPI_Comm others, all;
     if (strstr(manner, "-late") && rank == 1) {
@@ -132,13 +132,15 @@ static void meet(const char *manner, const char *service)
     if (accepts) {
         if (rank == 0) {
             MPI_Open_port(MPI_INFO_NULL, name);
+            memcpy(published, name, sizeof name);
+            /* As if the port were not on this machine, where no socket has that name. */
             if (getenv("SPAWNER_PORT_FROM_AFAR"))
-                memcpy(strchr(name, ':') + 1, "elsewhere", 9);
-            MPI_Publish_name(service, MPI_INFO_NULL, name);
+                memcpy(strchr(published, ':') + 1, "elsewhere", 9);
+            MPI_Publish_name(service, MPI_INFO_NULL, published);
         }
         MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others);
         if (rank == 0)
-            MPI_Unpublish_name(service, MPI_INFO_NULL, name);
+            MPI_Unpublish_name(service, MPI_INFO_NULL, published);
     } else {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         while (rank == 0 && MPI_Lookup_name(service, MPI_INFO_NULL, name) != MPI_SUCCESS)
