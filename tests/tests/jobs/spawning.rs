@@ -200,7 +200,10 @@ fn over_a_network_who_waits_for_a_job_that_has_died_hears_of_it() {
         let outputs = meet_with(&FROM_AFAR, manners[0], manners[1]);
         assert_eq!(outputs[ended].status.code(), Some(137), "{}", text(&outputs[ended]));
         let said = text(&outputs[left]);
-        assert!(!outputs[left].status.success() && said.contains("has ended before all of its ranks had come"), "{said}");
+        assert!(
+            !outputs[left].status.success() && said.contains("has ended before all of its ranks had come"),
+            "{said}"
+        );
     }
 }
 
