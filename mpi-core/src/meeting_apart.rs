@@ -1,9 +1,9 @@
 //! How ranks of two jobs come together that are not all on one machine (docs/decisions/0086).
 //!
-//! Each rank says where it is, to its root, the roots to each other, and each root to its ranks: that is one *round*, by
-//! which all learn what all have said. In a second one the first rank of each machine says where it has made the file
-//! for those there, and in a third all say whether they have found it. Everybody knows of everybody's trouble after
-//! each round, so both sides go on or give up together.
+//! Each rank says where it is, to its root, the roots to each other, and each root to its ranks: that is one *round*,
+//! by which all learn what all have said. In a second one the first rank of each machine says where it has made the
+//! file for those there, and in a third all say whether they have found it. Everybody knows of everybody's trouble
+//! after each round, so both sides go on or give up together.
 
 use rwmpi_transport::{Arriving, JobSecret, Joint, Seats};
 

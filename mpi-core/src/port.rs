@@ -1,6 +1,5 @@
 //! Ports for Rust programs: jobs that were started apart meet there (MPI-5.0 section 11.9).
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use rwmpi_transport::port::PortPlace;
@@ -42,14 +41,6 @@ impl<'u> Port<'u> {
     /// If the system has no sockets.
     pub fn open(universe: &'u Universe) -> Result<Self> {
         Ok(Port { universe, name: universe.open_port(PortPlace::default())? })
-    }
-
-    /// Opens a port at an address of this host, or at a TCP port of that number, or both.
-    ///
-    /// # Errors
-    /// If it can't be there.
-    pub fn open_at(universe: &'u Universe, address: Option<IpAddr>, number: Option<u16>) -> Result<Self> {
-        Ok(Port { universe, name: universe.open_port(PortPlace { address, number })? })
     }
 
     /// What others need to connect. It is a secret as well: whoever has it is let in.

@@ -1,9 +1,9 @@
 //! Ports: how ranks of jobs that know nothing of each other come together (MPI-5.0 section 11.9).
 //!
 //! The roots of both sides find each other through the port. If all members of both are on one machine, they agree on a
-//! file that all have in common; else all say where they are (`meeting_apart`). From there on it goes as with ranks that
-//! were spawned (`spawn`). While a root waits for the other one it makes progress, as everybody else does who waits for
-//! the root.
+//! file that all have in common; else all say where they are (`meeting_apart`). From there on it goes as with ranks
+//! that were spawned (`spawn`). While a root waits for the other one it makes progress, as everybody else does who
+//! waits for the root.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -142,8 +142,8 @@ impl ClusterFabric {
         self.on_node[peer].map_or_else(|| self.network.has_lost(peer), |number| self.node.job().is_gone(number))
     }
 
-    /// The first half of [`ClusterFabric::finish`], which does not wait: whoever finishes several fabrics says in all of
-    /// them that it does before it waits in one.
+    /// The first half of [`ClusterFabric::finish`], which does not wait: whoever finishes several fabrics says in all
+    /// of them that it does before it waits in one.
     pub fn begin_to_finish(&mut self) {
         self.network.begin_to_finish();
     }

@@ -158,6 +158,12 @@ pub(crate) fn number_of(name: &'static str) -> Result<Option<usize>, JobError> {
     text.parse().map(Some).map_err(|_| JobError::Environment { name, what: what() })
 }
 
+/// The number of this process's node, if it is said.
+pub(crate) fn own_node() -> Result<Option<String>, JobError> {
+    let (nodes, me) = (text_of(NODES)?, number_of(RANK)?);
+    Ok(nodes.zip(me).and_then(|(nodes, me)| nodes.split(',').nth(me).map(str::to_owned)))
+}
+
 pub(crate) fn required(name: &'static str) -> Result<usize, JobError> {
     number_of(name)?.ok_or_else(|| JobError::Environment { name, what: "is missing".to_owned() })
 }

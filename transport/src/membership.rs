@@ -95,8 +95,8 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// Has the launcher start further processes, a job of their own, which is told of its parents. Returns when all run;
-    /// whether they have been told what holds wherever they are.
+    /// Has the launcher start further processes, a job of their own, which is told of its parents. Returns when all
+    /// run; whether they have been told what holds wherever they are.
     ///
     /// # Errors
     /// Says in a sentence why none has been started.

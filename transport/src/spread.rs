@@ -1,9 +1,9 @@
 //! Processes of several jobs that come together although they are on several machines.
 //!
 //! Each says where it is ([`Arriving`]), and all learn what all have said, by ways that are not this module's matter.
-//! Then the first one of each machine makes a file for those there ([`crate::Joint`]), says where it has it, and all take
-//! their seats ([`Seats`]): as in a job of several nodes, members of a machine share memory, and others connect by TCP
-//! once they have something for each other, with a secret that is drawn for this meeting.
+//! Then the first one of each machine makes a file for those there ([`crate::Joint`]), says where it has it, and all
+//! take their seats ([`Seats`]): as in a job of several nodes, members of a machine share memory, and others connect by
+//! TCP once they have something for each other, with a secret that is drawn for this meeting.
 //!
 //! Machines are told apart by what their kernels say, so that two jobs agree about them although they know nothing of
 //! each other. Processes in different name spaces of one machine are taken for those of several: they may not be able
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use crate::environment::{self, HOST, NODES, RANK};
+use crate::environment::{self, HOST};
 use crate::job_error::JobError;
 use crate::joint::Joint;
 use crate::membership::{self, JobFabric};
@@ -63,10 +63,7 @@ fn pretended() -> Result<String, JobError> {
     if let Some(name) = environment::text_of(HOST)? {
         return Ok(name);
     }
-    let (Some(nodes), Some(me)) = (environment::text_of(NODES)?, environment::number_of(RANK)?) else {
-        return Ok(String::new());
-    };
-    Ok(nodes.split(',').nth(me).unwrap_or_default().to_owned())
+    Ok(environment::own_node()?.unwrap_or_default())
 }
 
 /// Where all are, as one of them knows it.

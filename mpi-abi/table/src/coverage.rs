@@ -43,6 +43,17 @@ fn programs(folder: &Path) -> io::Result<Vec<Program>> {
     Ok(programs)
 }
 
+/// The functions that no test program in the folder `c` of `tests` calls.
+///
+/// # Errors
+/// If these can't be read.
+pub fn untested(functions: &[Function], tests: &Path) -> io::Result<Vec<&'static str>> {
+    let programs = programs(&tests.join("c"))?;
+    let is_called = |function: &&Function| programs.iter().any(|program| program.calls(function));
+    let listed = functions.iter().filter(|function| !is_listed_form(function));
+    Ok(listed.filter(|function| !is_called(function)).map(|function| function.name).collect())
+}
+
 /// The list as a page, with the test programs in the folders `c` and `fortran` of `tests`.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ mod place;
 
 pub use bodies::Bodies;
 pub use constant::{Constant, Section, rust_constants, sections};
-pub use coverage::coverage;
+pub use coverage::{coverage, untested};
 pub use export::exports;
 pub use fortran::{fortran_exports, fortran_header, fortran_module, fortran_module_2008};
 pub use function::{Base, Form, Function, Parameter, functions};

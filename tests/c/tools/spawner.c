@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,11 +13,58 @@ static int rank_in_world(void)
     return rank;
 }
 
+/* Each rank sends to all of the other side, short and long, and all of both agree, write into each other's memory and part. */
+static void talk(MPI_Comm others, int comes_last)
+{
+    enum { LONG = 1 << 18 };
+    int size, rank, number, beside, sum = 0, right;
+    int *sent = malloc(LONG * sizeof *sent), *heard = malloc(LONG * sizeof *heard), *memory;
+    MPI_Comm all, near;
+    MPI_Win window;
+    MPI_Comm_remote_size(others, &number);
+    for (int other = 0; other < number; other++) {
+        for (int is_long = 0; is_long < 2; is_long++) {
+            MPI_Request request;
+            int length = is_long ? LONG : 1;
+            for (int index = 0; index < length; index++)
+                sent[index] = index + comes_last;
+            MPI_Isend(sent, length, MPI_INT, other, length, others, &request);
+            MPI_Recv(heard, length, MPI_INT, other, length, others, MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            if (heard[0] != !comes_last || heard[length - 1] != length - 1 + !comes_last)
+                MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+    }
+    MPI_Intercomm_merge(others, comes_last, &all);
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all);
+    MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Comm_size(near, &beside);
+    MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, all, &memory, &window);
+    right = (rank + 1) % size;
+    MPI_Win_fence(0, window);
+    MPI_Put(&rank, 1, MPI_INT, right, 0, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    printf("rank %d of %d: sum %d, beside %d, left %d\n", rank, size, sum, beside, *memory);
+    fflush(stdout);
+    MPI_Win_free(&window);
+    MPI_Comm_free(&near);
+    MPI_Comm_disconnect(&all);
+    MPI_Comm_disconnect(&others);
+    free(sent);
+    free(heard);
+}
+
 static void be_child(const char *manner, MPI_Comm parents)
 {
     int rank = rank_in_world();
     printf("child %d is process %d\n", rank, (int)getpid());
     fflush(stdout);
+    if (!strcmp(manner, "talk")) {
+        talk(parents, 1);
+        return;
+    }
     MPI_Barrier(parents);
     if (!strcmp(manner, "child-dies") && rank == 1)
         raise(SIGKILL);
@@ -38,9 +86,28 @@ static void be_parent(char *program, char *manner)
     char *arguments[] = {manner, NULL};
     MPI_Comm children;
     int got;
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    if (getenv("SPAWNER_HOST"))
+        MPI_Info_set(hints, "host", getenv("SPAWNER_HOST"));
     if (!strcmp(manner, "no-mpi"))
         program = "true";
-    MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    if (!strcmp(manner, "no-program")) {
+        int result;
+        char text[MPI_MAX_ERROR_STRING];
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        result = MPI_Comm_spawn("/no/such/program", arguments, 2, hints, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+        MPI_Error_string(result, text, &got);
+        printf("refused: %s\n", text);
+        MPI_Info_free(&hints);
+        return;
+    }
+    MPI_Comm_spawn(program, arguments, 2, hints, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    MPI_Info_free(&hints);
+    if (!strcmp(manner, "talk")) {
+        talk(children, 0);
+        return;
+    }
     MPI_Barrier(children);
     if (!strcmp(manner, "parent-dies") && rank_in_world() == 0)
         raise(SIGKILL);
@@ -54,7 +121,7 @@ static void be_parent(char *program, char *manner)
 static void meet(const char *manner, const char *service)
 {
     int accepts = !strncmp(manner, "accept", 6);
-    char name[MPI_MAX_PORT_NAME] = "";
+    char name[MPI_MAX_PORT_NAME] = "", published[MPI_MAX_PORT_NAME];
     int rank = rank_in_world(), one = 1, sum = 0, size;
     MPI_Comm others, all;
     if (strstr(manner, "-late") && rank == 1) {
@@ -65,11 +132,15 @@ static void meet(const char *manner, const char *service)
     if (accepts) {
         if (rank == 0) {
             MPI_Open_port(MPI_INFO_NULL, name);
-            MPI_Publish_name(service, MPI_INFO_NULL, name);
+            memcpy(published, name, sizeof name);
+            /* As if the port were not on this machine, where no socket has that name. */
+            if (getenv("SPAWNER_PORT_FROM_AFAR"))
+                memcpy(strchr(published, ':') + 1, "elsewhere", 9);
+            MPI_Publish_name(service, MPI_INFO_NULL, published);
         }
         MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others);
         if (rank == 0)
-            MPI_Unpublish_name(service, MPI_INFO_NULL, name);
+            MPI_Unpublish_name(service, MPI_INFO_NULL, published);
     } else {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         while (rank == 0 && MPI_Lookup_name(service, MPI_INFO_NULL, name) != MPI_SUCCESS)

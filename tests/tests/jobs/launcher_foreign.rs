@@ -3,6 +3,9 @@
 
 use std::process::{Command, Output};
 
+use crate::c_support::{Library, sources, text};
+use rwmpi_abi_table::Interface;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
 
 /// The launcher that `variable` names, or the one of that name; `None`, with a word about it: there is none.
@@ -45,6 +48,23 @@ fn hydra_starts_our_ranks() {
     let Some(hydra) = launcher("RWMPI_HYDRA", "mpiexec.hydra") else { return };
     let two_hosts = ["-n", "4", "-ppn", "2", "-hosts", "a,b", "-launcher", "fork"];
     all_goes_as_it_should(&hydra, &[&["-n", "4"], &["-n", "4", "-pmi-port"], &two_hosts]);
+}
+
+/// What comes of two ranks under that launcher that spawn two others and talk with them.
+fn spawn(launcher: &str, options: &[&str]) -> Output {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("tools/spawner.c"), &[]).expect("it compiles");
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(launcher).args(options).arg(program).arg("talk").output().unwrap()
+}
+
+#[test]
+fn hydra_starts_what_our_ranks_spawn() {
+    let Some(hydra) = launcher("RWMPI_HYDRA", "mpiexec.hydra") else { return };
+    let output = spawn(&hydra, &["-n", "2"]);
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("of 4: sum 6, beside 4").count(), 4, "{said}");
 }
 
 #[test]

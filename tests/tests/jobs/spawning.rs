@@ -84,17 +84,87 @@ fn children_may_outlive_their_parents() {
     assert_eq!(stdout(&output).matches("goes on").count(), 2, "{}", text(&output));
 }
 
+/// Hosts that are this machine under other names, and how they are reached.
+const AGENT: [&str; 5] = ["--launch-agent", "sh -c 'shift; exec \"$@\"' --", "--interface", "lo", "-hosts"];
+
+/// What comes of two ranks, on these hosts if there are any, that spawn two others and go on like that.
+fn spawn_on(hosts: &str, hint: Option<&str>, manner: &str) -> Output {
+    let (library, program) = spawner();
+    let options = if hosts.is_empty() { AGENT[..4].to_vec() } else { [&AGENT[..], &[hosts]].concat() };
+    let hint = hint.map(|hint| format!("SPAWNER_HOST={hint}"));
+    let hint = hint.iter().flat_map(|hint| ["env", hint]);
+    let command: Vec<&OsStr> = options.into_iter().chain(hint).map(OsStr::new).collect();
+    library.run(2, &[&command[..], &[program.as_os_str(), OsStr::new(manner)]].concat(), &[])
+}
+
+/// All four have talked with each other; so many share memory with each, in the order of ranks.
+fn check_talked(output: &Output, beside: [usize; 4]) {
+    assert!(output.status.success(), "{}", text(output));
+    for (rank, beside) in beside.into_iter().enumerate() {
+        let said = format!("rank {rank} of 4: sum 6, beside {beside}, left {}\n", (rank + 3) % 4);
+        assert!(stdout(output).contains(&said), "{said}{}", text(output));
+    }
+}
+
+#[test]
+fn parents_and_children_on_several_hosts_talk() {
+    // Parents on a and b, children as well.
+    check_talked(&spawn_on("a,b", None, "talk"), [2; 4]);
+    // Both children on b.
+    check_talked(&spawn_on("a,b", Some("b"), "talk"), [1, 3, 3, 3]);
+    // On hosts that the job did not have.
+    check_talked(&spawn_on("a:2", Some("b,c"), "talk"), [2, 2, 1, 1]);
+    // Whom the system lets share memory, whatever their hosts are called.
+    check_talked(&spawn_on("", Some("b"), "talk"), [4; 4]);
+    check_talked(&spawn_on("a:2", None, "talk"), [4; 4]);
+}
+
+#[test]
+fn what_can_not_be_started_on_a_host_is_an_error_of_the_call() {
+    let output = spawn_on("a,b", None, "no-program");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(stdout(&output).matches("/no/such/program").count(), 2, "{}", text(&output));
+    let (library, program) = spawner();
+    let agent = ["--launch-agent", "sh -c 'echo no way to $0 >&2; exit 255'", "env", "SPAWNER_HOST=b"].map(OsStr::new);
+    let output = library.run(2, &[&agent[..], &[program.as_os_str(), "no-program".as_ref()]].concat(), &[]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(stdout(&output).matches("refused: ").count(), 2, "{}", text(&output));
+    assert!(stdout(&output).contains("exited with code 255"), "{}", text(&output));
+}
+
+#[test]
+fn a_child_that_is_killed_on_another_host_is_named() {
+    check_failed(
+        &spawn_on("a,b", Some("c"), "child-dies"),
+        137,
+        &["of the job that rank 0 spawned, rank 1 (pid", "SIGKILL", "spawner child-dies"],
+    );
+    check_failed(&spawn_on("a,b", None, "parent-dies"), 137, &["rank 0 (pid", "SIGKILL"]);
+}
+
 /// What comes of two jobs that meet, the accepting one with two ranks, the other with three.
 fn meet(accepting: &str, connecting: &str) -> [Output; 2] {
+    meet_with(&[], accepting, connecting)
+}
+
+/// The same, where `mpiexec` gets these words as well.
+fn meet_with(options: &[&str], accepting: &str, connecting: &str) -> [Output; 2] {
     let (library, program) = spawner();
-    let service = format!("rwmpi-test-{accepting}-{}", std::process::id());
-    let job =
-        |ranks, manner: &str| library.run(ranks, &[program.as_os_str(), OsStr::new(manner), OsStr::new(&service)], &[]);
+    let service = format!("rwmpi-test-{accepting}-{}-{}", options.len(), std::process::id());
+    let options: Vec<&OsStr> = options.iter().map(OsStr::new).collect();
+    let job = |ranks, manner: &str| {
+        let command = [program.as_os_str(), OsStr::new(manner), OsStr::new(&service)];
+        library.run(ranks, &[&options[..], &command].concat(), &[])
+    };
     std::thread::scope(|scope| {
         let connecting = scope.spawn(|| job(3, connecting));
         [job(2, accepting), connecting.join().unwrap()]
     })
 }
+
+/// Ranks that are all on machines of their own as far as they know, and call ports as others do from elsewhere.
+const FROM_AFAR: [&str; 8] =
+    ["--transport", "tcp", "-genv", "SPAWNER_PORT_FROM_AFAR", "1", "-genv", "RWMPI_LISTEN", "127.0.0.1"];
 
 #[test]
 fn who_waits_for_a_job_that_has_died_hears_of_it() {
@@ -122,9 +192,35 @@ fn who_comes_to_meet_a_job_that_dies_hears_of_it() {
 }
 
 #[test]
+fn over_a_network_who_waits_for_a_job_that_has_died_hears_of_it() {
+    let [accepting, connecting] = meet_with(&FROM_AFAR, "accept-and-die", "connect-and-wait");
+    assert_eq!(accepting.status.code(), Some(137), "{}", text(&accepting));
+    assert!(text(&connecting).contains("it has died or was killed"), "{}", text(&connecting));
+    for (manners, ended, left) in [(["accept-late", "connect"], 0, 1), (["accept", "connect-late"], 1, 0)] {
+        let outputs = meet_with(&FROM_AFAR, manners[0], manners[1]);
+        assert_eq!(outputs[ended].status.code(), Some(137), "{}", text(&outputs[ended]));
+        let said = text(&outputs[left]);
+        assert!(
+            !outputs[left].status.success() && said.contains("has ended before all of its ranks had come"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn two_jobs_meet_by_a_name() {
-    let [accepting, connecting] = meet("accept", "connect");
-    for (output, first) in [(&accepting, 0), (&connecting, 2)] {
+    check_met(&meet("accept", "connect"));
+}
+
+#[test]
+fn two_jobs_meet_over_a_network() {
+    check_met(&meet_with(&FROM_AFAR, "accept", "connect"));
+    check_met(&meet_with(&[&AGENT[..], &["a,b"]].concat(), "accept", "connect"));
+}
+
+/// Both have met, and know how many they are.
+fn check_met([accepting, connecting]: &[Output; 2]) {
+    for (output, first) in [(accepting, 0), (connecting, 2)] {
         assert!(output.status.success(), "{}", text(output));
         assert!(
             stdout(output).contains(&format!("rank {first} of 5, accepting: {}", u8::from(first == 0))),

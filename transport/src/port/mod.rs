@@ -5,8 +5,8 @@
 //! machine only processes of the same user are. Nothing of a caller is looked at before it has proved that it knows the
 //! secret ([`greeting`]), which is never said.
 //!
-//! Then there is a [`Line`] between the two sides. Whoever has opened the port says where they meet, and the caller that
-//! it will come. So neither waits for one that has given up. Nothing here waits but [`exchange_names`].
+//! Then there is a [`Line`] between the two sides. Whoever has opened the port says where they meet, and the caller
+//! that it will come. So neither waits for one that has given up. Nothing here waits but [`exchange_names`].
 #![forbid(unsafe_code)]
 
 mod call;

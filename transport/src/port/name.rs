@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn what_is_no_name_is_refused() {
         let secret = "000102030405060708090a0b0c0d0e0f";
-        let many = vec!["192.0.2.7:1"; ADDRESSES_MAX + 1].join(",");
+        let many = ["192.0.2.7:1"; ADDRESSES_MAX + 1].join(",");
         for text in [
             String::new(),
             "tag#0$".to_owned(),

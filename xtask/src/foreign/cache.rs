@@ -104,11 +104,6 @@ impl Cache {
         })
     }
 
-    /// Whether ranks have no memory in common.
-    pub fn is_over_network(&self) -> bool {
-        self.transport.as_deref() == Some("tcp")
-    }
-
     /// `mpiexec -n RANKS` of ours, for programs that look for their MPI library.
     pub fn mpiexec(&self, ranks: usize) -> Command {
         let mut command = Command::new(self.prefix().join("bin/mpiexec"));

@@ -8,10 +8,6 @@ use anyhow::{Context, Result, ensure};
 
 use super::cache::{Cache, output_with};
 
-/// Tests of what this library does not have yet: registered representations of files.
-const TESTS_LEFT_OUT: [&str; 1] = ["test_io.TestDatarep.testRegister"];
-/// Modules whose tests start processes, which needs a node with shared memory.
-const SPAWNING: &str = "test_(spawn|dynproc|util_pool)\\.py$";
 /// What a test may lack and so skip itself: processors and packages that are not for every machine, another number of
 /// ranks, and recovery after failures, which the standard does not have.
 const MAY_BE_MISSING: [&str; 6] =
@@ -46,10 +42,6 @@ pub fn mpi4py(cache: &Cache, interface: &'static str, ranks: usize) -> Result<()
     };
     let mut command = cache.mpiexec(ranks);
     command.arg(folder.join("bin/python")).arg(tests).arg("-v");
-    if cache.is_over_network() {
-        command.args(["-e", SPAWNING]);
-    }
-    TESTS_LEFT_OUT.iter().for_each(|tests| _ = command.args(["-x", tests]));
     if interface == "MPICH ABI" {
         command.env("MPI4PY_MPIABI", "mpich").env("MPI4PY_LIBMPI", cache.prefix().join("lib/libmpi.so.12"));
     }

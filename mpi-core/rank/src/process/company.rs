@@ -1,5 +1,5 @@
-//! The engines that a rank has beside that of its job: one for each meeting with ranks of another job, which spawned its
-//! own or was spawned, or has come to a port.
+//! The engines that a rank has beside that of its job: one for each meeting with ranks of another job, which spawned
+//! its own or was spawned, or has come to a port.
 //!
 //! Whoever waits in one of them makes progress in all. It does not sleep: what it waits for may come by any of them,
 //! and who brings it knows of one only. If one of them fails, as the connection with another job is broken, that
