@@ -18,13 +18,14 @@ pub const LOOM_QUICK: &str = "3";
 pub const LOOM_DEEP: &str = "5";
 
 /// Packages for users, those that others need first.
-const PUBLISHED: [&str; 10] = [
+const PUBLISHED: [&str; 11] = [
     "rwmpi-transport",
     "rwmpi-protocol",
     "rwmpi-derive",
     "rwmpi-engine",
     "rwmpi-rank",
     "rwmpi-core",
+    "rwmpi-io",
     "rwmpi-heap",
     "rwmpi-launcher",
     "rwmpi-console",
