@@ -316,7 +316,8 @@ mod tests {
     fn what_is_known_is_what_is_remembered() {
         let (mut repeats, now) = (of_three(), Instant::now());
         for line in 0..3 * LINES_MAX {
-            let text = format!("{}\n", line % (LINES_MAX + 5));
+            // No number that is a process's.
+            let text = format!("{}\n", 1_000_000 + line % (LINES_MAX + 5));
             assert_eq!(take(&mut repeats, line % 2, &text, now), text, "nobody else has just written it");
         }
         assert_eq!(repeats.passed.len(), LINES_MAX);

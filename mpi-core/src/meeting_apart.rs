@@ -64,7 +64,10 @@ impl Communicator {
             None => Ok(String::new()),
         };
         let (places, _) = self.round(side, line.as_deref_mut(), place)?;
-        let open = || Joint::open(&places[seats.maker()]).map_err(|error| error.to_string());
+        let open = || {
+            let place = places.get(seats.maker()).ok_or("the other side has not said where all of its ranks are")?;
+            Joint::open(place).map_err(|error| error.to_string())
+        };
         let joint = made.unwrap_or_else(open);
         self.round(side, line, joint.as_ref().map(|_| String::new()))?;
         let joint = joint.map_err(failed)?;

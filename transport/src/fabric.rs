@@ -427,7 +427,7 @@ pub trait Fabric {
     /// # Panics
     /// If `from` has another length.
     fn write_shared(&mut self, _part: SharedPart, _from: ReadSpan, _far: bool) {}
-    /// The value of a shared word (Acquire), or 0.
+    /// The value of a shared word (SeqCst, for [`Fabric::add_to_word`]), or 0.
     fn word(&self, _word: SharedWord) -> u64 {
         0
     }
@@ -438,7 +438,8 @@ pub trait Fabric {
     fn fetch_part(&self, _part: SharedPart) {}
     /// Has the line of a shared word fetched, which is going to be read here, or, if it is this peer's, written.
     fn fetch_word(&self, _word: SharedWord, _to_write: bool) {}
-    /// Adds to a shared word of any peer (AcqRel); gives the value before, or 0.
+    /// Adds to a shared word of any peer; gives the value before, or 0. (SeqCst: of two peers that each add to a word and
+    /// then read the one to which the other adds, one sees the other's, as windows' locks need it.)
     fn add_to_word(&mut self, _word: SharedWord, _amount: u64) -> u64 {
         0
     }

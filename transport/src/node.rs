@@ -474,7 +474,7 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn word(&self, word: SharedWord) -> u64 {
-        self.segment.word(word.0).load(Ordering::Acquire)
+        self.segment.word(word.0).load(Ordering::SeqCst)
     }
 
     #[inline]
@@ -493,7 +493,7 @@ impl Fabric for NodeFabric {
     }
 
     fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
-        self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel)
+        self.segment.word(word.0).fetch_add(amount, Ordering::SeqCst)
     }
 
     #[inline]

@@ -90,7 +90,7 @@ fn a_wait_for_a_nonblocking_operation_tells_which() {
     let finished = mpiexec(["-n", "3", "--timeout", "2", PROGRAM, "wait-in-cycle"]).run();
     let cycle =
         "deadlock: rank 0 waits for rank 1 (receive, tag 5), rank 1 waits for rank 2 (receive, tag 5), rank 2 waits";
-    finished.assert_report(124, &["last call: send to rank", cycle]);
+    finished.assert_report(124, &["last call: receive, in the world communicator", cycle]);
 }
 
 #[test]

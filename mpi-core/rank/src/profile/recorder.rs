@@ -300,10 +300,9 @@ impl Recorder {
 
 impl Notes for Recorder {
     fn begin_part(&self) -> bool {
-        let begun = self.begin_driven();
-        let has_begun = begun.is_some();
-        self.part.set(begun);
-        has_begun
+        let Some(begun) = self.begin_driven() else { return false };
+        self.part.set(Some(begun));
+        true
     }
 
     fn end_part(&self, calls: Option<u64>) {
