@@ -438,8 +438,8 @@ pub trait Fabric {
     fn fetch_part(&self, _part: SharedPart) {}
     /// Has the line of a shared word fetched, which is going to be read here, or, if it is this peer's, written.
     fn fetch_word(&self, _word: SharedWord, _to_write: bool) {}
-    /// Adds to a shared word of any peer; gives the value before, or 0. (SeqCst: of two peers that each add to a word and
-    /// then read the one to which the other adds, one sees the other's, as windows' locks need it.)
+    /// Adds to a shared word of any peer; gives the value before, or 0. (SeqCst: of two peers that each add to a word
+    /// and then read the one to which the other adds, one sees the other's: windows' locks need it.)
     fn add_to_word(&mut self, _word: SharedWord, _amount: u64) -> u64 {
         0
     }
