@@ -192,9 +192,10 @@ impl Link {
         self.outbox.len()
     }
 
-    /// Whether something waits that can be sent as soon as the socket takes it.
+    /// Whether something waits that can be sent as soon as the socket takes it: after the goodbye nothing does that is
+    /// not in the outbox already.
     pub(crate) fn has_something_to_send(&self) -> bool {
-        !self.outbox.is_empty() || self.credit_due || self.signals_due != 0
+        !self.outbox.is_empty() || !self.said_goodbye && (self.credit_due || self.signals_due != 0)
     }
 
     /// Whether the peer does not know yet of cells that were popped.

@@ -304,6 +304,10 @@ impl TcpFabric {
                 // Nobody comes with the rest any more, and nothing else can follow.
                 self.break_link(peer, "a write to it was given up");
             } else if matches!(link.state, State::Up(_) | State::Connecting(_)) && !link.said_goodbye {
+                if self.presence != Presence::Here && matches!(link.state, State::Connecting(_)) {
+                    // Nobody is there yet to have heard it, and nothing follows a goodbye.
+                    link.tell(self.presence);
+                }
                 link.say_goodbye();
                 self.watch_for_room(peer);
             }

@@ -302,11 +302,13 @@ impl TcpFabric {
         self.watch_link(peer, Watched::ForArrivals);
         self.live.push(peer);
         let link = &mut self.links[peer];
-        if self.presence != Presence::Here {
-            link.tell(self.presence);
-        }
-        if self.finishing && !link.said_goodbye {
-            link.say_goodbye();
+        if !link.said_goodbye {
+            if self.presence != Presence::Here {
+                link.tell(self.presence);
+            }
+            if self.finishing {
+                link.say_goodbye();
+            }
         }
         link.flush();
         self.news = true;

@@ -268,6 +268,20 @@ fn who_sends_more_than_its_credit_is_at_fault() {
     assert!(a.front(1, Queue::Messages).unwrap_err().what.contains("credit"));
 }
 
+/// Its goodbye waits for the connection, and so does what it says of itself: before the goodbye, as nothing follows it.
+#[test]
+fn who_leaves_while_it_still_connects_is_heard_and_finishes() {
+    let (mut a, mut b) = pair();
+    a.ring(1);
+    assert!(matches!(a.links[1].state, State::Connecting(_)));
+    a.depart(Presence::Left);
+    a.begin_to_finish();
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].links[0].is_closed_by_peer());
+    assert_eq!(b.presence(0), Presence::Left);
+    b.begin_to_finish();
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics.iter().all(|fabric| fabric.has_finished()));
+}
+
 #[test]
 fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
     for says_it in [true, false] {
