@@ -71,6 +71,8 @@ int main(int argc, char **argv)
             CHECK(is_filled(block, length_of(message), (unsigned)message));
         }
     }
+    /* All has been received, so that the first of the two has room at once. */
+    MPI_Barrier(MPI_COMM_WORLD);
     one_after_the_other(rank, other, &signals);
     free(first);
     free(block);
