@@ -26,7 +26,9 @@ pub(super) fn to_section(section: &mut Section, given: &Given) -> Result<bool, S
             section.clean = true;
             names(given).for_each(|name| section.environment.extend(inherited(name)));
         }
-        Id::EnvExclude => section.removed.extend(names(given)),
+        Id::EnvExclude => section.removed.extend(names(given).flat_map(begin_so)),
+        Id::EnvAppend => section.environment.push(joined(given, |had, more, between| [had, between, more].concat())?),
+        Id::EnvPrepend => section.environment.push(joined(given, |had, more, between| [more, between, had].concat())?),
         Id::Export => section.environment.extend(exported(&given.values[0])),
         Id::WorkingDirectory => section.directory = Some((&given.values[0]).into()),
         Id::Path => section.search = Some(given.values[0].clone()),
@@ -44,7 +46,9 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
             spec.sections.iter_mut().for_each(|section| section.clean = true);
             names(given).for_each(|name| spec.environment.extend(inherited(name)));
         }
-        Id::GenvExclude => spec.sections.iter_mut().for_each(|section| section.removed.extend(names(given))),
+        Id::GenvExclude => {
+            spec.sections.iter_mut().for_each(|section| section.removed.extend(names(given).flat_map(begin_so)))
+        }
         Id::Timeout => spec.timeout = Some(seconds(given.text()?).map_err(|what| given.refuse(what))?),
         Id::Threads => spec.threads = given.number(0)?,
         Id::Lanes => spec.lanes = Some(given.number(0)?),
@@ -310,6 +314,29 @@ fn names(given: &Given) -> impl Iterator<Item = OsString> {
 /// A variable of the launcher's own environment, if it has it.
 fn inherited(name: OsString) -> Option<(OsString, OsString)> {
     env::var_os(&name).map(|value| (name, value))
+}
+
+/// The variables that are meant: of the launcher's own all that begin so, if a star ends the name.
+fn begin_so(name: OsString) -> Vec<OsString> {
+    match name.as_bytes().strip_suffix(b"*") {
+        Some(beginning) => {
+            env::vars_os().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(beginning)).collect()
+        }
+        None => vec![name],
+    }
+}
+
+/// `NAME[C] VALUE`: a variable of what the launcher's has, VALUE, and the character between.
+fn joined(given: &Given, join: fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Result<(OsString, OsString), String> {
+    let parts = given.text()?.strip_suffix(']').and_then(|name| name.rsplit_once('['));
+    let (name, between) =
+        parts.ok_or_else(|| given.refuse("it wants a name with what separates values, as PATH[:]"))?;
+    let more = given.values[1].as_bytes();
+    let value = match env::var_os(name).filter(|had| !had.is_empty()) {
+        Some(had) => join(had.as_bytes(), more, between.as_bytes()),
+        None => more.to_vec(),
+    };
+    Ok((name.into(), OsString::from_vec(value)))
 }
 
 /// `-x NAME` passes the launcher's value on, which every rank inherits anyway; `-x NAME=VALUE` sets it.

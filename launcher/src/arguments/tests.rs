@@ -4,6 +4,7 @@ use super::*;
 use crate::job_spec::Transport;
 use crate::redirect::Readers;
 use rwmpi_core::Protocol;
+use std::os::unix::ffi::OsStrExt;
 
 fn words(line: &str) -> Vec<OsString> {
     line.split(' ').map(OsString::from).collect()
@@ -221,7 +222,9 @@ const OF_PEERS: [(&str, &str); 3] = [
          preload-files=F set-cwd-to-session-dir show-progress debug-daemons debug-devel leave-session-attached \
          launch-agent=ssh forward-signals=1 enable-recovery disable-recovery continuous max-restarts=1 with-ft=ulfm \
          initial-errhandler=x gpu-support=0 stop-on-exec stop-in-init stop-in-app ompi-server=x dvm singleton=x \
-         pset=x report-pid=x report-uri=x keepalive=1 exec-agent=x parsable parseable abort-on-non-zero-status soft=1 arch=x",
+         pset=x report-pid=x report-uri=x keepalive=1 exec-agent=x parsable parseable set-env=A=1 unset-env=A append-env=A[:]|b append-envar=A[:]|b \
+         prepend-env=A[:]|b prepend-envar=A[:]|b pmix-prefix=/ app-prefix=/ app-pmix-prefix=/ no-app-prefix set-sid test-suicide \
+         max-vm-size=1 report-child-jobs-separately do-not-resolve ppr=1:core display-devel-allocation output-directory=d abort-on-non-zero-status soft=1 arch=x",
     ),
 ];
 
@@ -264,6 +267,18 @@ fn an_environment_can_be_kept_away() {
     let without = self::spec("-envexcl A,B a : -genvexcl C b");
     assert_eq!(without.sections[0].removed, words("A B C"));
     assert_eq!(without.sections[1].removed, words("C"));
+    let beginning = self::spec("-unset-env PAT* a").sections[0].removed.clone();
+    assert!(beginning.contains(&"PATH".into()) && beginning.iter().all(|name| name.as_bytes().starts_with(b"PAT")));
+}
+
+#[test]
+fn values_are_put_before_and_behind_those_of_the_environment() {
+    let path = env::var("PATH").unwrap();
+    let set = |line: &str| spec(line).sections[0].environment.clone();
+    assert_eq!(set("--append-envar PATH[:] /b a"), [("PATH".into(), format!("{path}:/b").into())]);
+    assert_eq!(set("--prepend-env PATH[;] /b a"), [("PATH".into(), format!("/b;{path}").into())]);
+    assert_eq!(set("--prepend-env NO_SUCH_VARIABLE[:] /b a"), [("NO_SUCH_VARIABLE".into(), "/b".into())]);
+    assert!(refused("--append-env PATH /b a").contains("PATH[:]"));
 }
 
 #[test]

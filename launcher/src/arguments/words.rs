@@ -126,7 +126,7 @@ fn unknown(word: &str, name: &str) -> String {
     // A third of the letters wrong is no slip.
     match nearest.filter(|&(wrong, known)| wrong <= 2 && wrong * 3 <= known.len()) {
         Some((_, known)) => format!("unknown option '{word}': perhaps '--{known}' is meant"),
-        None => format!("unknown option '{word}'; mpiexec --help lists those that there are"),
+        None => format!("unknown option '{word}'"),
     }
 }
 
