@@ -39,13 +39,13 @@ pub mod one_sided;
 mod owned;
 mod packed_values;
 mod partitioned;
+mod partner;
 mod persistent;
 mod plain;
 mod point_to_point;
 mod port;
 mod ports;
 mod probe;
-mod rank;
 #[doc(hidden)]
 pub mod reduction;
 mod request;
@@ -91,11 +91,11 @@ pub use message::{Message, Serialized};
 pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
 pub use partitioned::{Part, PartitionedReceive, PartitionedSend, ReceiveRound, SendRound};
+pub use partner::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
 pub use port::Port;
 pub use probe::MatchedMessage;
-pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};

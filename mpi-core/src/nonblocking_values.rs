@@ -9,7 +9,7 @@ use crate::activity::Call;
 use crate::engine::{Completion, Failure, OperationId, Sink};
 use crate::error::{Error, ErrorClass};
 use crate::message::Arriving;
-use crate::rank::{receive_target, send_target};
+use crate::partner::{receive_target, send_target};
 use crate::request::InFlight;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Message, Request, Result, Source, Status, TagSelector};

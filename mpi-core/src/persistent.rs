@@ -11,8 +11,8 @@ use crate::buffer::{read_span, write_span};
 use crate::communicator::Communicator;
 use crate::engine::{Failure, OperationId, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
+use crate::partner::{receive_target, send_target};
 use crate::plain::{direct, direct_mut, packed, unpack};
-use crate::rank::{receive_target, send_target};
 use crate::staged::checked;
 use crate::{Buffer, Datatype, Destination, Mark, Result, Source, Status, TagSelector};
 

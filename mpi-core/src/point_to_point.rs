@@ -15,8 +15,8 @@ use crate::engine::{Completion, Failure, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::message::{Arriving, Place};
 use crate::packed_values::go_in_pieces;
+use crate::partner::{receive_target, send_target};
 use crate::plain::{direct, direct_mut};
-use crate::rank::{receive_target, send_target};
 use crate::staged::{Incoming, Outgoing, Staged, checked};
 use crate::values::said_of_value;
 use crate::{

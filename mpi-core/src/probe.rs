@@ -2,7 +2,7 @@
 
 use crate::activity::Call;
 use crate::engine;
-use crate::rank::receive_target;
+use crate::partner::receive_target;
 use crate::waiting::Awaited;
 use crate::{Communicator, Result, Source, Status, TagSelector};
 

@@ -80,7 +80,7 @@ struct Aside {
 }
 
 /// Slots that their owner uses no more.
-struct Retired {
+struct RetiredSlots {
     _memory: Buffer<u128>,
     _asides: [Cell<Option<Aside>>; ASIDES],
     left: SharedWord,
@@ -303,12 +303,17 @@ impl Slots {
         }
         drop(engine);
         if let Some(mine) = self.of_ranks.iter().find(|theirs| theirs.peer == me) {
-            process.retire(Box::new(Retired { _memory: self.mine, _asides: self.asides, left: mine.left, others }));
+            process.retire(Box::new(RetiredSlots {
+                _memory: self.mine,
+                _asides: self.asides,
+                left: mine.left,
+                others,
+            }));
         }
     }
 }
 
-impl crate::process::Retired for Retired {
+impl crate::process::Retired for RetiredSlots {
     fn is_in_use(&self, process: &Process) -> bool {
         process.engine().word(self.left) < self.others
     }

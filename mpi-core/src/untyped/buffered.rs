@@ -11,8 +11,8 @@ use super::{Elements, Endpoint, Request};
 use crate::activity::Call;
 use crate::engine::OperationId;
 use crate::error::{Error, ErrorClass};
+use crate::partner::send_target;
 use crate::process::Process;
-use crate::rank::send_target;
 use crate::{Communicator, Destination, Result};
 
 /// Whose sends a buffer is for.

@@ -8,7 +8,7 @@ use super::{Elements, Endpoint, Request, Runs, SimpleRequest, Started, Status};
 use crate::activity::{Call, Target};
 use crate::collective::Scratch;
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
-use crate::rank::{receive_target, send_target};
+use crate::partner::{receive_target, send_target};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Mark, Result, Source, TagSelector};
 

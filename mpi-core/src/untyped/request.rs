@@ -14,8 +14,8 @@ use super::{
 use crate::activity::Call;
 use crate::engine::{Failure, OperationId, Received};
 use crate::error::{Error, ErrorClass};
+use crate::partner::{receive_target, send_target};
 use crate::process::Process;
-use crate::rank::{receive_target, send_target};
 use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};

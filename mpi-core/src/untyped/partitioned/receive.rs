@@ -16,7 +16,7 @@ use crate::activity::{Call, Target};
 use crate::apart::apart;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Sink};
 use crate::error::{Error, ErrorClass};
-use crate::rank::receive_target;
+use crate::partner::receive_target;
 use crate::task::TaskId;
 use crate::untyped::elements::write_span_of;
 use crate::untyped::loan::Loan;

@@ -9,7 +9,7 @@ use super::opening::Opening;
 use super::parts::Parts;
 use crate::activity::{Call, Target};
 use crate::error::{Error, ErrorClass};
-use crate::rank::send_target;
+use crate::partner::send_target;
 use crate::untyped::{Elements, Mode, Status};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result};
