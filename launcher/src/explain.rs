@@ -71,10 +71,10 @@ fn waiting(plan: &Plan) -> String {
 /// Whether ranks take processor time from each other.
 fn shared_by_several(plan: &Plan) -> bool {
     let bound: Vec<&Vec<usize>> = plan.placement.cpus.iter().flatten().collect();
-    let crowded = |mine: &&Vec<usize>| {
+    let oversubscribed = |mine: &&Vec<usize>| {
         bound.iter().filter(|theirs| theirs.iter().all(|cpu| mine.contains(cpu))).count() > mine.len()
     };
-    plan.ranks.len() > plan.machine.parallelism || bound.iter().any(crowded)
+    plan.ranks.len() > plan.machine.parallelism || bound.iter().any(oversubscribed)
 }
 
 /// How memory that is not shared moves between ranks, once they have tried it.

@@ -14,12 +14,12 @@ use rwmpi_core::{
 };
 
 use crate::argument::{Function, Memory, Out, c_int, c_void};
+use crate::big_lock::call_program;
 use crate::error::Outcome;
 use crate::error_handling::last_used_code;
 use crate::interface::Abi;
 use crate::language::kind_in_call_about;
 use crate::rank::{Rank, peek, rank};
-use crate::turn::call_program;
 
 /// A datatype, as its attributes' functions know it: the code of its handle.
 #[derive(Clone, Copy, Debug)]

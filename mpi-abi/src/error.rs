@@ -2,7 +2,7 @@
 //! the call is about, or else MPI_COMM_WORLD's, gets it; by default that ends the job, but for files.
 //!
 //! A handler of the program may leave the call for good, by an exception or `longjmp`. So an exported function has two
-//! parts: the body, in its turn, ends by saying what is left to do ([`settle`]), and that is done when the turn has
+//! parts: the body, in its lock, ends by saying what is left to do ([`settle`]), and that is done when the lock has
 //! been given back and nothing is left to be dropped ([`conclude`]).
 #![allow(unsafe_code)]
 
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex};
 
 use rwmpi_core::{Error, ErrorClass};
 
+use crate::big_lock::with_all;
 use crate::exception::{self, Exception};
 use crate::interface::Abi;
 use crate::rank;
-use crate::turn::with_all;
 
 /// What a body returns.
 pub type Outcome = Result<(), Error>;
@@ -213,7 +213,7 @@ pub fn settle<A: Abi>(name: &str, ended: impl Ending<A>) -> Result<(), Failed<A>
     ended.settle(name)
 }
 
-/// What an exported function returns, whose turn is over.
+/// What an exported function returns, whose lock is over.
 #[inline(always)]
 pub fn conclude<A: Abi>(settled: Result<(), Failed<A>>) -> c_int {
     match settled {

@@ -1,7 +1,7 @@
 //! Exceptions (of C++, as a rule) that leave functions of the program which the library has called.
 //!
 //! They do not unwind the library. An exception is caught where the program's function was called ([`catching`]) and
-//! held; the call goes on as after any failure of that function, so that turns, requests and this rank's part in a
+//! held; the call goes on as after any failure of that function, so that locks, requests and this rank's part in a
 //! collective end as they should. When nothing of the call is left, the exception goes on into the program
 //! ([`Exception::raise`]).
 //!

@@ -1,9 +1,9 @@
 //! What is to be done before the program forks: the allocator behind its `malloc` learns that peers use none of its
 //! memory, if that is so. It then need not copy what they have used (docs/decisions/0060).
 
+use crate::big_lock::BIG_LOCKS;
 use crate::interface::Abi;
 use crate::rank::{Rank, before_fork, peek};
-use crate::turn::TURNS;
 
 /// Has it done from now on.
 pub(crate) fn prepare<A: Abi>() {
@@ -13,8 +13,8 @@ pub(crate) fn prepare<A: Abi>() {
 /// Leaves all as it is where another thread may be in a call: that may lend memory just now.
 extern "C" fn take_memory_back<A: Abi>() {
     let Ok(rank) = peek() else { return };
-    if !TURNS.are_trusted() {
-        TURNS.unless_called(|| forget_lent(rank));
+    if !BIG_LOCKS.are_trusted() {
+        BIG_LOCKS.unless_called(|| forget_lent(rank));
     } else if is_the_one_that_calls::<A>(rank) {
         forget_lent(rank);
     }

@@ -7,12 +7,12 @@ use rwmpi_core::untyped::{Generalized, Request};
 use rwmpi_core::{Error, ErrorClass};
 
 use crate::argument::{Function, Memory, Out, c_int, c_void};
+use crate::big_lock::call_program;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::rank;
 use crate::request::no_request;
 use crate::status::status_of;
-use crate::turn::call_program;
 
 type Query<A> = unsafe extern "C-unwind" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int;
 type Free = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;

@@ -109,7 +109,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
 
     /// An error that belongs to no communicator.
     fn no_request(&self, code: u32) -> Error {
-        self.rank.turn.set_note(0);
+        self.rank.lock.set_note(0);
         no_request::<A>(code)
     }
 

@@ -3,12 +3,12 @@
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Out, c_char, c_int};
+use crate::big_lock::{settle, with_all};
 use crate::caller::present_function;
 use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
-use crate::turn::{settle, with_all};
-use crate::{checking, fork, processes, tools, worker};
+use crate::{checking, fork, processes, progress_thread, tools};
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is
 /// settled here for the process is the most that any part of the program gets.
@@ -19,21 +19,21 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     }
     let universe = rwmpi_core::init_with_lanes()?;
     universe.name_calls(present_function);
-    let cots = worker::employ(&universe)?;
-    let most = settle::<A>(&universe, required, !cots.is_empty())?;
-    tools::event::begin::<A>(&universe, !cots.is_empty());
+    let sleep_states = progress_thread::employ(&universe)?;
+    let most = settle::<A>(&universe, required, !sleep_states.is_empty())?;
+    tools::event::begin::<A>(&universe, !sleep_states.is_empty());
     let rank = Rank::begin::<A>(universe, most);
     processes::keep_parents::<A>(rank)?;
     fork::prepare::<A>();
-    if !cots.is_empty() {
-        worker::start(rank, cots)?;
+    if !sleep_states.is_empty() {
+        progress_thread::start(rank, sleep_states)?;
     }
     Ok(rank)
 }
 
 /// Leaves the job when all ranks do.
 pub(crate) fn leave(rank: &Rank) -> Outcome {
-    worker::stop(rank);
+    progress_thread::stop(rank);
     if rank.checks.is_on() {
         checking::name_what_is_left(rank)?;
     }
@@ -58,10 +58,10 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Err(_) => join::<A>(required)?,
     };
     let provided = required.clamp(A::THREAD_SINGLE, rank.thread_level.get());
-    // If the rank has just got several lanes, this call has the first one's turn, and workers have begun.
+    // If the rank has just got several lanes, this call has the first one's lock, and progress threads have begun.
     with_all(|| {
         rank.enter_world(provided);
-        worker::settle_tasks::<A>(rank);
+        progress_thread::settle_tasks::<A>(rank);
     });
     Ok(provided)
 }

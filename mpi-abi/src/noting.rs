@@ -1,6 +1,6 @@
 //! Notes of the program's calls, if somebody wants them: when each began, and when it ended.
 //!
-//! A rank that takes notes has every call take all turns ([`rwmpi_core::Turns::observe`]): that is the long way, on
+//! A rank that takes notes has every call take all locks ([`rwmpi_core::BigLocks::observe`]): that is the long way, on
 //! which there is time to ask. Calls that take the short way are not asked anything.
 
 use std::cell::{Cell, RefCell};
@@ -9,11 +9,11 @@ use std::rc::Rc;
 use rwmpi_core::Observer;
 use rwmpi_core::profile::{Begun, Recorder};
 
+use crate::big_lock::BIG_LOCKS;
 use crate::rank::peek;
-use crate::turn::TURNS;
 
 thread_local! {
-    /// The name of the call that is about to take its turn.
+    /// The name of the call that is about to take its lock.
     static NAME: Cell<Option<&'static str>> = const { Cell::new(None) };
     /// The calls in which this thread is, the innermost last; nothing stands for one that is not noted.
     static CALLS: RefCell<Vec<Option<Noted>>> = const { RefCell::new(Vec::new()) };
@@ -27,12 +27,12 @@ struct Noted {
 
 /// From now on notes are taken of calls.
 pub(crate) fn start() {
-    TURNS.observe(Observer { begins, ends });
+    BIG_LOCKS.observe(Observer { begins, ends });
 }
 
-/// A call of that name is about to take its turn; whether notes are taken of it.
+/// A call of that name is about to take its lock; whether notes are taken of it.
 pub(crate) fn announce(name: &'static str) -> bool {
-    let is_noted = TURNS.are_observed();
+    let is_noted = BIG_LOCKS.are_observed();
     if is_noted {
         NAME.set(Some(name));
     }

@@ -8,11 +8,11 @@ use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local a
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Memory, Out, c_int};
+use crate::big_lock::call_program;
 use crate::error::Outcome;
 use crate::interface::Abi;
+use crate::progress_thread::settle_tasks;
 use crate::rank::{self, Rank, rank};
-use crate::turn::call_program;
-use crate::worker::settle_tasks;
 
 /// A function of the program: both operands, how many elements, their datatype.
 type UserFunction<A> = unsafe extern "C-unwind" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);

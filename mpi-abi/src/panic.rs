@@ -2,8 +2,8 @@
 
 use std::panic::{Location, PanicHookInfo, set_hook};
 
+use crate::big_lock::{BIG_LOCKS, BROKEN_PROMISE};
 use crate::error::end_at_once;
-use crate::turn::{BROKEN_PROMISE, TURNS};
 
 /// Has the job end at a panic. Called when the library is loaded: the standard library that panics here is its own, so
 /// that nobody else's panics come here.
@@ -13,7 +13,7 @@ pub extern "C" fn report_panics() {
 
 fn end_at_panic(panic: &PanicHookInfo<'_>) {
     let what = panic.payload_as_str().unwrap_or("no reason was given");
-    end_at_once(&sentence(what, panic.location(), TURNS.others_are_inside()))
+    end_at_once(&sentence(what, panic.location(), BIG_LOCKS.others_are_inside()))
 }
 
 /// What the user is told.

@@ -1,7 +1,7 @@
 //! The rank that this process is: what belongs to it, and the objects that its handles stand for.
 //!
 //! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread
-//! at a time: the one that has the turn ([`crate::turn`]).
+//! at a time: the one that has the lock ([`crate::lock`]).
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Partitioned, Run, Runs, TakenMessage};
-use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
+use rwmpi_core::{BigLock, Communicator, Error, ErrorClass, Group, MOST_LANES, ProgressThread, Result, Universe};
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
+use crate::big_lock::{self, BIG_LOCKS};
 use crate::checking::Checks;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
@@ -28,17 +29,16 @@ use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::packed::PackedDatatypes;
 use crate::request_table::RequestTable;
 use crate::session::SessionEntry;
-use crate::turn::{self, TURNS};
 use crate::window::WindowEntry;
 
 /// Everything that the process has of MPI between MPI_Init and MPI_Finalize, as one of the rank's lanes sees it: its
-/// own, for who has its turn, and through it what belongs to no lane, for who has all turns.
+/// own, for who has its lock, and through it what belongs to no lane, for who has all locks.
 // Lanes share no cache line.
 #[repr(align(128))]
 pub struct Rank {
     common: &'static Common,
     lane: usize,
-    pub(crate) turn: &'static Turn,
+    pub(crate) lock: &'static BigLock,
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
     pub(crate) predefined: [Rc<CommunicatorEntry>; 2],
     /// By which codes these are found.
@@ -54,7 +54,7 @@ pub struct Rank {
     /// The lane's requests.
     pub(crate) requests: RequestTable,
     /// Messages that matched probes took.
-    pub(crate) messages: Table<Taken>,
+    pub(crate) messages: Table<BigLockGuard>,
     /// Untyped communication.
     pub(crate) endpoint: Endpoint,
 }
@@ -103,7 +103,7 @@ pub struct Common {
     /// What ranks do that does not go together.
     pub(crate) checks: Checks,
     /// The threads that make progress meanwhile.
-    pub(crate) workers: RefCell<Vec<Worker>>,
+    pub(crate) progress_threads: RefCell<Vec<ProgressThread>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
     pub(crate) private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
 }
@@ -125,12 +125,12 @@ pub struct CommunicatorEntry {
 }
 
 /// A message that a matched probe took, with its communicator.
-pub(crate) struct Taken {
+pub(crate) struct BigLockGuard {
     pub(crate) communicator: Communicator,
     pub(crate) message: TakenMessage,
 }
 
-/// What the present call is about ([`Turn::note`]) is the code of a communicator, session, window or file, to whose
+/// What the present call is about ([`BigLock::note`]) is the code of a communicator, session, window or file, to whose
 /// handler errors go, 0 for nothing, or this: files that are not open. No handle has it.
 const FILES: u32 = u32::MAX;
 
@@ -143,12 +143,12 @@ static ENDED: AtomicPtr<Common> = AtomicPtr::new(std::ptr::null_mut());
 /// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a
 /// session the process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
-/// Whether nonblocking collectives are left to calls of the program ([`crate::worker`]). Then each call makes progress
-/// in all lanes. Written by a thread that has all turns; calls of other threads come after it, by the program's
-/// promise, and workers see it with their turn (Relaxed).
+/// Whether nonblocking collectives are left to calls of the program ([`crate::progress_thread`]). Then each call makes
+/// progress in all lanes. Written by a thread that has all locks; calls of other threads come after it, by the
+/// program's promise, and progress threads see it with their lock (Relaxed).
 static TASKS_IN_CALLS: AtomicBool = AtomicBool::new(false);
 
-/// Says who goes on with nonblocking collectives: the program's calls alone, or workers, too.
+/// Says who goes on with nonblocking collectives: the program's calls alone, or progress threads, too.
 pub(crate) fn have_tasks_in_calls(in_calls: bool) {
     TASKS_IN_CALLS.store(in_calls, Ordering::Relaxed);
 }
@@ -181,24 +181,24 @@ pub(crate) fn phase() -> Phase {
 #[inline(always)]
 pub fn rank() -> Result<&'static Rank> {
     let rank = peek()?;
-    if TURNS.others_are_inside() {
-        end_at_once(turn::BROKEN_PROMISE);
+    if BIG_LOCKS.others_are_inside() {
+        end_at_once(big_lock::BROKEN_PROMISE);
     }
-    rank.turn.set_note(0);
+    rank.lock.set_note(0);
     Ok(rank)
 }
 
 /// The rank, by a call that is about no communicator of its own: what the present call is about is not forgotten.
 #[inline(always)]
 pub(crate) fn peek() -> Result<&'static Rank> {
-    let lane = if TURNS.are_several() { turn::lane() } else { 0 };
+    let lane = if BIG_LOCKS.are_several() { big_lock::lane() } else { 0 };
     // SAFETY: the pointer is null or one that `begin` has leaked.
     unsafe { RANK[lane].load(Ordering::Acquire).as_ref() }.ok_or_else(not_active)
 }
 
 /// The present call is about no object with an error handler; it may come at any time.
 pub(crate) fn blame_nobody() {
-    TURNS.of(turn::lane()).set_note(0);
+    BIG_LOCKS.of(big_lock::lane()).set_note(0);
 }
 
 /// Has `function` called when the process ends by itself.
@@ -301,13 +301,13 @@ impl Rank {
             file_error_handler: ErrorHandler::Return.into(),
             for_files: ForFiles::default(),
             checks: Checks::of_job(),
-            workers: RefCell::default(),
+            progress_threads: RefCell::default(),
             private_memory: RefCell::default(),
         }));
         let in_lane = |(lane, endpoint)| Rank {
             common,
             lane,
-            turn: TURNS.of(lane),
+            lock: BIG_LOCKS.of(lane),
             predefined: predefined.clone(),
             found: [Cell::new(A::COMM_WORLD), Cell::new(A::COMM_SELF)],
             communicators: Table::new(Kind::Communicator).in_lane(lane, lanes),
@@ -335,9 +335,9 @@ impl Rank {
         self.common.lanes.get().map_or(&[], |lanes| lanes)
     }
 
-    /// The same rank, in the lane to which belongs what has that code. If it is another, for who has all turns.
+    /// The same rank, in the lane to which belongs what has that code. If it is another, for who has all locks.
     pub(crate) fn lane_of(&self, code: u32) -> &Rank {
-        if TURNS.are_several() { self.lane(lane_of(code, self.lanes().len())) } else { self }
+        if BIG_LOCKS.are_several() { self.lane(lane_of(code, self.lanes().len())) } else { self }
     }
 
     /// The program has called MPI_Init.
@@ -364,7 +364,7 @@ impl Rank {
     #[inline]
     pub fn communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
         let code = A::code(handle);
-        self.turn.set_note(code);
+        self.lock.set_note(code);
         if code == self.found[0].get() {
             return Ok(self.predefined[0].clone());
         }
@@ -385,7 +385,7 @@ impl Rank {
         if let Some(entry) = self.lane_of(code).communicators.get(code) {
             return Ok(entry);
         }
-        self.turn.set_note(0);
+        self.lock.set_note(0);
         let what = if code == A::COMM_NULL {
             "the communicator is MPI_COMM_NULL".to_string()
         } else {
@@ -431,7 +431,7 @@ impl Rank {
 
     /// The error handler for what went wrong in the present call: that of what it is about, or MPI_COMM_WORLD's.
     pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (Object<A>, ErrorHandler) {
-        let code = self.turn.note();
+        let code = self.lock.note();
         if code == FILES {
             return (Object::File(A::file(A::FILE_NULL)), self.file_error_handler.borrow().clone());
         }
@@ -459,19 +459,19 @@ impl Rank {
 
     /// Lets errors of the present call go to MPI_FILE_NULL's handler.
     pub(crate) fn blame_files(&self) {
-        self.turn.set_note(FILES);
+        self.lock.set_note(FILES);
     }
 
     /// Lets errors of the present call go to the handler of what has that code.
     #[inline]
     pub(crate) fn blame_code(&self, code: u32) {
-        self.turn.set_note(code);
+        self.lock.set_note(code);
     }
 
     /// Lets errors of the present call go to that communicator's handler.
     #[inline]
     pub fn blame(&self, communicator: &Communicator) {
-        self.turn.set_note(communicator.mark() as u32);
+        self.lock.set_note(communicator.mark() as u32);
     }
 
     /// The datatype with that handle.

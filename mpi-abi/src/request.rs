@@ -44,7 +44,7 @@ impl Rank {
         }
         let request = requests.take(code).ok_or_else(|| {
             // Whatever other requests of the call belong to has nothing to do with it.
-            self.turn.set_note(0);
+            self.lock.set_note(0);
             no_request::<A>(code)
         })?;
         self.blame(request.communicator());
@@ -234,7 +234,7 @@ impl<'a, A: Abi> Results<'a, A> {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
             let status = Status::of_failed(&error).unwrap_or(Status::EMPTY);
-            self.failure.get_or_insert_with(|| (index, error, self.rank.turn.note()));
+            self.failure.get_or_insert_with(|| (index, error, self.rank.lock.note()));
             status
         });
         self.statuses.at(at).set(&value_of::<A>(&status));
@@ -244,7 +244,7 @@ impl<'a, A: Abi> Results<'a, A> {
     /// first failure's communicator handles it, whatever others the call has come across since.
     pub(crate) fn outcome(self, count: usize) -> Outcome {
         let Some((index, error, blamed)) = self.failure else { return Ok(()) };
-        self.rank.turn.set_note(blamed);
+        self.rank.lock.set_note(blamed);
         let successes = (0..count).map(|at| (at, A::SUCCESS));
         for (at, code) in successes.chain(self.codes) {
             let status = self.statuses.at(at);

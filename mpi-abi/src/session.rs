@@ -13,6 +13,7 @@ use rwmpi_core::untyped::BufferOwner;
 use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
+use crate::big_lock::in_turn;
 use crate::error::{ErrorHandler, HandlerCall, Object, Outcome, is_ending, with_handler};
 use crate::error_handling::{call, create, error_handler, handle_of_handler};
 use crate::info::{add_info, hints, thread_levels};
@@ -20,7 +21,6 @@ use crate::initialization::{join, leave};
 use crate::interface::Abi;
 use crate::number::count;
 use crate::rank::{Phase, Rank, at_exit, peek, phase, rank};
-use crate::turn::in_turn;
 
 /// What is known about a session.
 pub(crate) struct SessionEntry {
@@ -55,7 +55,7 @@ impl Rank {
             };
             Error::new(ErrorClass::Session, what)
         })?;
-        self.turn.set_note(code);
+        self.lock.set_note(code);
         Ok(found)
     }
 }

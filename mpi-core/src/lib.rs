@@ -46,6 +46,7 @@ mod point_to_point;
 mod port;
 mod ports;
 mod probe;
+mod progress_thread;
 #[doc(hidden)]
 pub mod reduction;
 mod request;
@@ -66,7 +67,6 @@ pub mod untyped;
 mod values;
 #[doc(hidden)]
 pub mod window;
-mod worker;
 
 use rwmpi_engine as engine;
 use rwmpi_engine::{select, task, waiting};
@@ -104,8 +104,11 @@ pub use rwmpi_engine::{Mark, Signature, event, tuning};
 #[doc(hidden)]
 pub use rwmpi_transport::port::PortPlace;
 // What front ends of other languages share a rank by.
+pub use progress_thread::Progress;
 #[doc(hidden)]
-pub use rwmpi_transport::{Cot, Held, MOST_LANES, Observer, Turn, Turns, Visit, Worker, settings};
+pub use rwmpi_transport::{
+    BigLock, BigLocks, Held, IdleGuard, MOST_LANES, Observer, ProgressThread, SleepState, settings,
+};
 pub use scope::{Scope, scope};
 #[doc(hidden)]
 pub use select::file::{FileHint, FileUnion, FileWays};
@@ -125,7 +128,6 @@ pub use universe::init_with_lanes;
 pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
 #[doc(hidden)]
 pub use waiting::{Partner, Wait, describe_wait};
-pub use worker::Progress;
 
 /// What most programs name: `use rwmpi::prelude::*`.
 pub mod prelude {

@@ -12,7 +12,7 @@ use rwmpi_protocol::Rule;
 use rwmpi_rank::Lanes;
 use rwmpi_transport::port::Port;
 use rwmpi_transport::spawning::{Command, ToldOfParents};
-use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
+use rwmpi_transport::{BigLocks, JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter};
 
 use crate::activity::{Call, Target};
 use crate::collective::{Team, tree};
@@ -283,20 +283,20 @@ impl Universe {
         if lane == 0 { &self.world } else { &self.other_lanes[lane - 1] }
     }
 
-    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever
-    /// belongs to a lane of the rank is only for whoever has its turn, and the rest for who has all. Calls that wait
+    /// From now on several threads act as this rank, each while it has the lock, as the present one does now: whatever
+    /// belongs to a lane of the rank is only for whoever has its lock, and the rest for who has all. Calls that wait
     /// give them up meanwhile. For front ends with MPI_THREAD_MULTIPLE.
     ///
     /// # Errors
     /// If the system has no descriptor left to wake threads by.
     #[doc(hidden)]
-    pub fn share(&self, turns: &'static Turns) -> Result<()> {
+    pub fn share(&self, locks: &'static BigLocks) -> Result<()> {
         let refused = |error| Error::new(ErrorClass::Other, format!("can't have several threads communicate: {error}"));
         for lane in 0..self.lanes() {
-            let _turn = turns.of(lane).take();
-            self.in_lane(lane).process().share(turns, lane).map_err(refused)?;
+            let _lock = locks.of(lane).take();
+            self.in_lane(lane).process().share(locks, lane).map_err(refused)?;
         }
-        turns.divide(self.lanes());
+        locks.divide(self.lanes());
         Ok(())
     }
 

@@ -11,15 +11,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bell::SocketBell;
 use crate::control::Presence;
+use crate::doorbell::SocketDoorbell;
 use crate::layout::QUEUES;
+use crate::progress_thread::SleepState;
 use crate::sleep;
-use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, ElementLock, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable, PeerFault,
-    PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet,
-    TcpFabric, Way, WriteSpan, Written,
+    Arrival, Backoff, Doorbell, ElementLock, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable,
+    PeerFault, PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal,
+    SignalSet, TcpFabric, Way, WriteSpan, Written,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -82,22 +82,22 @@ impl ClusterFabric {
     ///
     /// # Errors
     /// If the system has no descriptor left.
-    pub fn bell(&mut self) -> std::io::Result<Bell> {
-        let sockets = SocketBell { descriptor: self.network.bell()?, always: self.alone };
-        Ok(self.node.bell_with(Some(sockets)))
+    pub fn doorbell(&mut self) -> std::io::Result<Doorbell> {
+        let sockets = SocketDoorbell { descriptor: self.network.doorbell()?, always: self.alone };
+        Ok(self.node.doorbell_with(Some(sockets)))
     }
 
     /// As [`NodeFabric::employ`].
     ///
     /// # Errors
     /// If the system has no descriptor left.
-    pub fn employ(&mut self) -> std::io::Result<Arc<Cot>> {
+    pub fn employ(&mut self) -> std::io::Result<Arc<SleepState>> {
         self.node.employ_with(Some(self.network.readiness()?))
     }
 
-    /// As [`NodeFabric::hang_bell`].
-    pub fn hang_bell(&mut self, heeds_requests: bool) -> bool {
-        self.network.is_settled() && self.node.hang_bell_for(heeds_requests, sleep::RING)
+    /// As [`NodeFabric::arm_doorbell`].
+    pub fn arm_doorbell(&mut self, heeds_requests: bool) -> bool {
+        self.network.is_settled() && self.node.arm_doorbell_for(heeds_requests, sleep::RING)
     }
 
     /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`],
@@ -249,8 +249,8 @@ impl Fabric for ClusterFabric {
         if self.on_node[from].is_some() { None } else { self.network.coming(from) }
     }
 
-    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
-        self.network.divert(from, address, note);
+    fn place_directly(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        self.network.place_directly(from, address, note);
     }
 
     fn passable(&self, to: usize) -> Passable {
@@ -425,12 +425,12 @@ impl Fabric for ClusterFabric {
         self.node.processors()
     }
 
-    fn is_crowded(&self) -> bool {
-        self.node.is_crowded()
+    fn is_oversubscribed(&self) -> bool {
+        self.node.is_oversubscribed()
     }
 
-    fn is_beside(&self, peer: usize) -> bool {
-        self.on_node[peer].is_some_and(|number| self.node.is_beside(number))
+    fn shares_processor(&self, peer: usize) -> bool {
+        self.on_node[peer].is_some_and(|number| self.node.shares_processor(number))
     }
 
     fn give_way(&mut self) {

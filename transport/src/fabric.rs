@@ -329,8 +329,8 @@ pub trait Fabric {
         self.pop(from, queue);
     }
     /// The cell that has begun to arrive from `from` in [`Queue::Messages`], if most of its payload is still to come
-    /// and nothing is before it: whoever knows where that belongs can have it put there by [`Fabric::divert`]. Each is
-    /// shown once, and by `front` when it is whole.
+    /// and nothing is before it: whoever knows where that belongs can have it put there by [`Fabric::place_directly`].
+    /// Each is shown once, and by `front` when it is whole.
     #[inline]
     fn coming(&mut self, _from: usize) -> Option<Arrival> {
         None
@@ -338,7 +338,7 @@ pub trait Fabric {
     /// Pops the cell that [`Fabric::coming`] has just shown: its payload goes to `address`, which must be of the same
     /// length and handed out to `from`, and is dropped if that is withdrawn. When all of it is there, a cell with
     /// header `note` and no payload, which counts for nothing, is next in the queue.
-    fn divert(&mut self, _from: usize, _address: &RemoteAddress, _note: Header) {
+    fn place_directly(&mut self, _from: usize, _address: &RemoteAddress, _note: Header) {
         unreachable!("no cell is shown before it is whole")
     }
     /// Cells follow each other in the message queue that `from` pushes to: has the one fetched that stands so many
@@ -465,12 +465,12 @@ pub trait Fabric {
         usize::MAX
     }
     /// Whether peers share processors.
-    fn is_crowded(&self) -> bool {
+    fn is_oversubscribed(&self) -> bool {
         false
     }
     /// Whether `peer` has to run on the processor on which this one does, and so comes no further before this one
     /// [gives way](Fabric::give_way). Only a hint; false where each peer has a processor.
-    fn is_beside(&self, _peer: usize) -> bool {
+    fn shares_processor(&self, _peer: usize) -> bool {
         false
     }
     /// Offers the processor to others.

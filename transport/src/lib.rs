@@ -11,8 +11,7 @@ mod arena;
 mod atomic_word;
 #[cfg(not(loom))]
 mod attach;
-#[cfg(not(loom))]
-mod bell;
+mod big_lock;
 #[cfg(not(loom))]
 mod blocks;
 #[cfg(not(loom))]
@@ -30,6 +29,8 @@ mod deaths;
 #[cfg(not(loom))]
 mod descriptor;
 mod distance;
+#[cfg(not(loom))]
+mod doorbell;
 #[cfg(not(loom))]
 mod element_lock;
 #[cfg(not(loom))]
@@ -74,6 +75,8 @@ mod pmix;
 pub mod port;
 mod primitive;
 #[cfg(not(loom))]
+mod progress_thread;
+#[cfg(not(loom))]
 mod range_set;
 #[cfg(not(loom))]
 mod records;
@@ -102,17 +105,15 @@ mod tcp;
 mod thread_number;
 #[cfg(not(loom))]
 mod threads;
-mod turn;
 #[cfg(not(loom))]
 mod wait;
-#[cfg(not(loom))]
-mod worker;
 
 #[cfg(not(loom))]
 pub use arena::{Arena, ArenaRefused};
 pub use atomic_word::{AtomicWord, full_fence};
 #[cfg(not(loom))]
-pub use bell::Bell;
+pub use big_lock::lanes::{BigLocks, Held, Observer};
+pub use big_lock::{BigLock, BigLockGuard, IdleGuard};
 #[cfg(not(loom))]
 pub use blocks::Blocks;
 #[cfg(not(loom))]
@@ -124,6 +125,8 @@ pub use control::{DETAIL_WORDS, Presence};
 #[cfg(not(loom))]
 pub use descriptor::{handed_down, raised};
 pub use distance::Distance;
+#[cfg(not(loom))]
+pub use doorbell::Doorbell;
 #[cfg(not(loom))]
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
@@ -156,6 +159,8 @@ pub use page_marks::{Mark, PageMarks};
 #[cfg(not(loom))]
 pub use pmix::PmixError;
 #[cfg(not(loom))]
+pub use progress_thread::{ProgressThread, SleepState};
+#[cfg(not(loom))]
 pub use records::{Moment, ProcessorTime, Records, RecordsFile};
 #[cfg(not(loom))]
 pub use segment::ActivityRecord;
@@ -166,8 +171,3 @@ pub use spread::{Arriving, Seats};
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
 #[cfg(not(loom))]
 pub use threads::Threads;
-#[cfg(not(loom))]
-pub use turn::lanes::{Held, Observer, Turns};
-pub use turn::{Taken, Turn, Visit};
-#[cfg(not(loom))]
-pub use worker::{Cot, Worker};

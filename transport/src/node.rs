@@ -5,11 +5,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::bell::SocketBell;
 use crate::control::Control;
+use crate::doorbell::SocketDoorbell;
 use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
 use crate::job::{self, Job, JobEnder};
 use crate::layout::{CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
+use crate::progress_thread::SleepState;
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
@@ -17,9 +18,8 @@ use crate::segment::{ControlsPlace, Segment};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
-use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, ElementLock, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable,
+    Arrival, Backoff, Doorbell, ElementLock, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable,
     PeerFault, Presence, PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord,
     Signal, SignalSet, Way, WriteSpan, Written, signal,
 };
@@ -61,8 +61,8 @@ pub struct NodeFabric {
     passes_batons: bool,
     /// What other peers lend is [written back](crate::LentSpan): all are other processes.
     writes_back: bool,
-    /// Where the worker of this peer sleeps, if it has one.
-    worker: Option<Arc<Cot>>,
+    /// Where the progress thread of this peer sleeps, if it has one.
+    progress_thread: Option<Arc<SleepState>>,
     /// Peers make their test transfers here, which may be at any time in theory.
     _probe_words: Arc<ProbeWords>,
 }
@@ -108,7 +108,7 @@ impl NodeFabric {
             watched: Watched::default(),
             to_ring: Vec::new(),
             passes_batons: !hands_over(),
-            worker: None,
+            progress_thread: None,
             segment,
             _probe_words: probe_words,
         }
@@ -120,13 +120,13 @@ impl NodeFabric {
     }
 
     /// What wakes this peer from any thread.
-    pub fn bell(&self) -> Bell {
-        self.bell_with(None)
+    pub fn doorbell(&self) -> Doorbell {
+        self.doorbell_with(None)
     }
 
     /// The same for a peer that sleeps where its sockets are.
-    pub(crate) fn bell_with(&self, sockets: Option<SocketBell>) -> Bell {
-        Bell::new(self.segment.clone(), self.end(self.me), sockets)
+    pub(crate) fn doorbell_with(&self, sockets: Option<SocketDoorbell>) -> Doorbell {
+        Doorbell::new(self.segment.clone(), self.end(self.me), sockets)
     }
 
     /// The job that this peer belongs to.
@@ -517,11 +517,11 @@ impl Fabric for NodeFabric {
         self.policy.processors
     }
 
-    fn is_crowded(&self) -> bool {
-        self.policy.crowded
+    fn is_oversubscribed(&self) -> bool {
+        self.policy.oversubscribed
     }
 
-    fn is_beside(&self, peer: usize) -> bool {
+    fn shares_processor(&self, peer: usize) -> bool {
         self.shares_processor_with(peer)
     }
 
@@ -582,11 +582,11 @@ impl Fabric for NodeFabric {
     }
 }
 
-mod beside;
 mod copying;
 mod hints;
 mod link;
 mod memory;
+mod oversubscribed;
 mod presence;
 mod sleeping;
 #[cfg(test)]

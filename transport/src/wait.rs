@@ -18,7 +18,7 @@ pub(crate) struct WaitPolicy {
     /// As [`crate::Fabric::processors`].
     pub(crate) processors: usize,
     /// Peers share processors.
-    pub(crate) crowded: bool,
+    pub(crate) oversubscribed: bool,
     /// Senders must fence before they look at the sleeping flag.
     pub(crate) fences_needed: bool,
 }
@@ -28,15 +28,15 @@ impl WaitPolicy {
     /// millisecond, so that the 15 µs of a wake-up are paid only after waits that they do not lengthen much.
     const DEDICATED: (u32, u32) = (1000, 2000);
     /// More peers than processors: whoever spins keeps another from working.
-    const CROWDED: (u32, u32) = (8, 50);
+    const OVERSUBSCRIBED: (u32, u32) = (8, 50);
 
     /// The policy of `me`. Only when all peers have attached.
     pub(crate) fn for_peer(job: &Job, me: usize) -> WaitPolicy {
         let processors = job.segment.header().processors.load(Ordering::Relaxed) as usize;
-        let crowded = job.peers() > processors || is_confined(job, me);
-        let (spins, yields) = if crowded { Self::CROWDED } else { Self::DEDICATED };
+        let oversubscribed = job.peers() > processors || is_confined(job, me);
+        let (spins, yields) = if oversubscribed { Self::OVERSUBSCRIBED } else { Self::DEDICATED };
         let fences_needed = job.segment.header().fences_needed.load(Ordering::Acquire) != 0;
-        WaitPolicy { spins, yields, processors, crowded, fences_needed }
+        WaitPolicy { spins, yields, processors, oversubscribed, fences_needed }
     }
 
     /// Rounds of idling spent on the processor.

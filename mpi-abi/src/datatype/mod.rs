@@ -18,9 +18,9 @@ use rwmpi_core::datatype::{Basic, Datatype, Parameters};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::attribute::Coded;
+use crate::big_lock::with_all;
 use crate::interface::Abi;
 use crate::rank::Rank;
-use crate::turn::with_all;
 
 /// The handle of a predefined datatype.
 pub(crate) fn handle_of_basic<A: Abi>(basic: Basic) -> A::Handle {

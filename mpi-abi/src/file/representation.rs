@@ -10,11 +10,11 @@ use rwmpi_io::representation::{pack, unpack};
 use rwmpi_io::{Conversion, Representation};
 
 use crate::argument::{Function, Memory, Text, c_int, c_void};
+use crate::big_lock::call_program;
 use crate::datatype::handle_of_basic;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::turn::call_program;
 
 type Convert<A, Count> =
     unsafe extern "C-unwind" fn(*mut c_void, <A as Abi>::Handle, Count, *mut c_void, i64, *mut c_void) -> c_int;

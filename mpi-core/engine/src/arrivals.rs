@@ -3,10 +3,10 @@
 use rwmpi_protocol::{Envelope, Pattern};
 use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
+use super::buffer_pool::Kept;
 use super::operation::{ReceiveOperation, Stage};
 use super::pieces::Sink;
 use super::pull::Answer;
-use super::spare::Kept;
 use super::transfer::Transfer;
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, wire};
 use crate::Mark;
@@ -44,7 +44,7 @@ impl<F: Fabric> Engine<F> {
                 let space: [u8; 8] = self.body(source, Queue::Messages, arrival)?;
                 self.pull_done(source, context, bytemuck::cast(space))?;
             }
-            wire::DIVERTED => self.pull_done(source, context, u64::from(extra) << 32 | u64::from(tag))?,
+            wire::PLACED_DIRECTLY => self.pull_done(source, context, u64::from(extra) << 32 | u64::from(tag))?,
             wire::WITHDRAWN => {
                 let (slot, generation) = wire::withdrawn_slot(&arrival.header);
                 self.forgotten(slot, generation);
@@ -116,7 +116,7 @@ impl<F: Fabric> Engine<F> {
 
     fn eager_unexpected(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
-        let mut data = Kept::with_room(arrival.len, &mut self.spare);
+        let mut data = Kept::with_room(arrival.len, &mut self.pool);
         self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.arrive(arrival.len).into());
         self.account(source, arrival.len as u64)?;
         self.store(*envelope, arrival.len as u64, Body::Stored { data, answer: None });
@@ -144,7 +144,7 @@ impl<F: Fabric> Engine<F> {
             }
             None => {
                 self.account(source, total)?;
-                let data = Kept::with_room(total as usize, &mut self.spare);
+                let data = Kept::with_room(total as usize, &mut self.pool);
                 Target::Unexpected(self.store(*envelope, total, Body::Stored { data, answer }))
             }
         };

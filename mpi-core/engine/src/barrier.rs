@@ -41,7 +41,7 @@ impl<F: Fabric> Engine<F> {
         self.check_alive()?;
         let round = if in_trouble { round | IN_TROUBLE } else { round };
         let header = [wire::BARRIER, context, round, number];
-        self.push_cell(peer, header, &[], None).map_err(|failure| self.poisoned(failure))
+        self.push_cell(peer, header, &[], None).map_err(|failure| self.fail(failure))
     }
 
     /// Whether a peer has said so to this rank, and then whether in trouble; each is told once.

@@ -118,7 +118,7 @@ impl<F: Fabric> Engine<F> {
         }
         let mut any = false;
         for (id, failure) in hopeless {
-            any |= self.fail(id, failure);
+            any |= self.fail_operation(id, failure);
         }
         let (orphans, operations) = (&mut self.deaths.orphans, &mut self.operations);
         orphans.retain(|&id| operations.take_outcome(id).is_none());
@@ -126,7 +126,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Ends an operation with that failure, if no peer can be using its buffer: always in a job that goes on.
-    pub fn fail(&mut self, id: OperationId, failure: Failure) -> bool {
+    pub fn fail_operation(&mut self, id: OperationId, failure: Failure) -> bool {
         match &self.operations[id] {
             Operation::Receive(receive) if receive.matched => self.fail_arriving(id, failure),
             Operation::Receive(ReceiveOperation { slot, .. }) => {
@@ -307,7 +307,7 @@ mod tests {
     fn a_late_answer_to_what_was_given_up_is_for_nobody() {
         let [_third, mut one, mut other] = engines();
         let given_up = send(&mut one, 2, 1, 8, SendMode::Synchronous);
-        assert!(one.fail(given_up, Failure::Revoked));
+        assert!(one.fail_operation(given_up, Failure::Revoked));
         assert_eq!(one.collect(given_up), Some(Err(Failure::Revoked)));
         let next = send(&mut one, 2, 2, 8, SendMode::Synchronous);
         assert_eq!(next, given_up, "it has the same place");
@@ -327,7 +327,7 @@ mod tests {
         let sent = send(&mut one, 2, 1, LONG.len(), SendMode::Standard);
         let received = receive(&mut other, 1, 1);
         other.progress().unwrap();
-        assert!(one.fail(sent, Failure::Revoked) && other.fail(received, Failure::Revoked));
+        assert!(one.fail_operation(sent, Failure::Revoked) && other.fail_operation(received, Failure::Revoked));
         assert_eq!(one.collect(sent), Some(Err(Failure::Revoked)));
         assert_eq!(other.collect(received), Some(Err(Failure::Revoked)));
         let behind = send(&mut one, 2, 2, 8, SendMode::Standard);

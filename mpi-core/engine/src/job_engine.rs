@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Envelope, Pattern, Rule};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Distance, ElementLock, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence,
-    ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
+    Backoff, ClusterFabric, Distance, Doorbell, ElementLock, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence,
+    ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, SleepState, WriteSpan,
 };
 
 use crate::event::Observer;
@@ -124,7 +124,7 @@ forward! {
     fn is_send(&mut self, id: OperationId) -> bool;
     fn is_with_receiver(&mut self, id: OperationId) -> bool;
     fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
-    fn poisoned(&mut self, failure: Failure) -> Failure;
+    fn fail(&mut self, failure: Failure) -> Failure;
     fn check_alive(&mut self) -> Result<(), Failure>;
     fn observe(&mut self, observer: Option<Observer>) -> ();
     fn take_notes(&mut self, notes: Rc<dyn Notes>) -> ();
@@ -136,7 +136,7 @@ forward! {
     fn drop_agreements(&mut self, context: u32, tag: u32);
     fn take_in(&mut self, peer: u32) -> Result<(), Failure>;
     fn bury(&mut self, peer: u32) -> Result<(), Failure>;
-    fn fail(&mut self, id: OperationId, failure: Failure) -> bool;
+    fn fail_operation(&mut self, id: OperationId, failure: Failure) -> bool;
     fn fail_hopeless(&mut self, is_revoked: &dyn Fn(u32) -> bool) -> bool;
     fn barrier_signal(&mut self, peer: u32, step: Step, in_trouble: bool) -> Result<(), Failure>;
     fn barrier_arrived(&mut self, step: Step) -> Option<bool>;
@@ -173,8 +173,8 @@ forward! {
     fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
     fn is_reachable(&mut self, peers: &[u32], span: ReadSpan<'_>) -> bool;
     fn processors(&mut self) -> usize;
-    fn is_crowded(&mut self) -> bool;
-    fn is_beside(&mut self, peer: u32) -> bool;
+    fn is_oversubscribed(&mut self) -> bool;
+    fn shares_processor(&mut self, peer: u32) -> bool;
     fn give_way(&mut self);
     fn traffic(&mut self) -> Traffic;
     fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
@@ -204,28 +204,28 @@ impl JobEngine {
     }
 
     /// What wakes this rank from any thread.
-    pub fn bell(&mut self) -> std::io::Result<Bell> {
+    pub fn doorbell(&mut self) -> std::io::Result<Doorbell> {
         match self {
-            JobEngine::Node(engine) => Ok(engine.fabric.bell()),
-            JobEngine::Cluster(engine) => engine.fabric.bell(),
+            JobEngine::Node(engine) => Ok(engine.fabric.doorbell()),
+            JobEngine::Cluster(engine) => engine.fabric.doorbell(),
         }
     }
 
-    /// This rank will have a worker, which sleeps there.
-    pub fn employ(&mut self) -> std::io::Result<Arc<Cot>> {
+    /// This rank will have a progress thread, which sleeps there.
+    pub fn employ(&mut self) -> std::io::Result<Arc<SleepState>> {
         on!(self, engine => engine.fabric.employ())
     }
 
     /// Has whoever has something for this rank ring from now on, unless there is something to do already.
-    pub fn hang_bell(&mut self) -> bool {
-        on!(self, engine => engine.fabric.hang_bell(engine.awaits_answers()))
+    pub fn arm_doorbell(&mut self) -> bool {
+        on!(self, engine => engine.fabric.arm_doorbell(engine.awaits_answers()))
     }
 
     /// Nobody needs to ring.
-    pub fn take_bell_down(&mut self) {
+    pub fn disarm_doorbell(&mut self) {
         match self {
-            JobEngine::Node(engine) => engine.fabric.take_bell_down(),
-            JobEngine::Cluster(engine) => engine.fabric.node().take_bell_down(),
+            JobEngine::Node(engine) => engine.fabric.disarm_doorbell(),
+            JobEngine::Cluster(engine) => engine.fabric.node().disarm_doorbell(),
         }
     }
 

@@ -14,23 +14,24 @@
 
 mod arrivals;
 mod barrier;
+mod bounce_buffer;
 pub mod buffer;
+mod buffer_pool;
 pub mod context;
 mod deaths;
-mod directly;
 pub mod event;
+mod failed;
 mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod job_engine;
-mod library_buffer;
 mod mark;
+mod match_on_arrival;
 mod notes;
 mod observe;
 mod operation;
 mod operations;
 mod pieces;
-mod poison;
 mod policy;
 mod probe;
 mod progress;
@@ -44,7 +45,6 @@ mod send;
 #[cfg_attr(fuzzing, allow(dead_code))]
 mod simulation;
 mod slots;
-mod spare;
 pub mod task;
 mod transfer;
 pub mod tuning;
@@ -61,12 +61,13 @@ use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
 pub use barrier::{Rounds, Step};
+use bounce_buffer::BounceBuffer;
+pub use bounce_buffer::USUAL_SIZE;
+use buffer_pool::BufferPool;
 use deaths::Deaths;
 use event::Observer;
 pub use failure::Failure;
 pub use job_engine::JobEngine;
-use library_buffer::LibraryBuffer;
-pub use library_buffer::USUAL_SIZE;
 pub use mark::{Mark, Signature};
 pub use notes::Notes;
 pub use operation::{Completion, Operation, OperationId, Outcome, Received, SendMode};
@@ -77,7 +78,6 @@ pub use probe::MatchedMessage;
 use pull::{Answer, Pull};
 use select::message::small_end;
 use slots::Slots;
-use spare::Spare;
 use tuning::Tuning;
 use unexpected::{Body, Unexpected};
 use waiting::Kind;
@@ -143,7 +143,7 @@ const LARGE: u64 = 8 << 10;
 const SLOTS_WITHOUT_CLAIMS: usize = 1024;
 
 /// So many bytes of memory for unexpected messages are kept when they have found their receives.
-const UNEXPECTED_SPARE: usize = 4 << 20;
+const UNEXPECTED_POOL: usize = 4 << 20;
 
 /// The progress engine of one rank over the transport `F`.
 pub struct Engine<F: Fabric> {
@@ -169,7 +169,7 @@ pub struct Engine<F: Fabric> {
     bodies: Vec<usize>,
     unexpected_bytes: u64,
     /// Memory for their data.
-    spare: Spare,
+    pool: BufferPool,
     slots: Slots,
     /// Sends that wait for an answer of their receiver.
     answers_awaited: usize,
@@ -186,12 +186,12 @@ pub struct Engine<F: Fabric> {
     /// How often this rank has looked in vain since one of them came, or the last was announced.
     looks_in_vain: u32,
     /// Where copies of messages count that could not leave at once.
-    buffer: Rc<LibraryBuffer>,
+    buffer: Rc<BounceBuffer>,
     /// Whether everything is copied that can't leave.
     copies_all: bool,
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
-    poison: Option<Failure>,
+    failed: Option<Failure>,
     /// What is left of peers that have died.
     deaths: Deaths,
     /// Who is told about events.
@@ -237,7 +237,7 @@ impl<F: Fabric> Engine<F> {
             unexpected: Slab::new(),
             bodies: Vec::new(),
             unexpected_bytes: 0,
-            spare: Spare::new(UNEXPECTED_SPARE),
+            pool: BufferPool::new(UNEXPECTED_POOL),
             slots: Slots::new(if claims > 0 { claims } else { SLOTS_WITHOUT_CLAIMS }),
             answers_awaited: 0,
             left: VecDeque::new(),
@@ -247,10 +247,10 @@ impl<F: Fabric> Engine<F> {
             any_source: FxHashSet::default(),
             rounds: Rounds::default(),
             looks_in_vain: 0,
-            buffer: Rc::new(LibraryBuffer::new(USUAL_SIZE)),
+            buffer: Rc::new(BounceBuffer::new(USUAL_SIZE)),
             copies_all: false,
             traffic: Traffic::default(),
-            poison: None,
+            failed: None,
             deaths: Deaths::default(),
             observer: None,
             notes: None,
@@ -281,7 +281,7 @@ impl<F: Fabric> Engine<F> {
 
     /// If no peer can be using memory of this rank's: false while an operation is under way, or the engine has failed.
     pub fn uses_no_memory(&self) -> bool {
-        self.poison.is_none() && self.operations.iter().all(|operation| matches!(operation, Operation::Done(_)))
+        self.failed.is_none() && self.operations.iter().all(|operation| matches!(operation, Operation::Done(_)))
     }
 
     /// Takes note that it is so.

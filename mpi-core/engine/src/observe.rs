@@ -78,7 +78,7 @@ impl<F: Fabric> Engine<F> {
     /// Whether the ways are open that neither ask whether the engine, or a peer, has failed nor tell anybody what they
     /// do.
     pub(super) fn settle_short_cuts(&mut self) {
-        self.is_disturbed = self.observer.is_some() || self.notes.is_some() || self.poison.is_some();
+        self.is_disturbed = self.observer.is_some() || self.notes.is_some() || self.failed.is_some();
         self.small_end = match self.is_disturbed || self.goes_on() {
             true => 0,
             false => small_end(&self.tuning, self.fabric.max_payload(self.fabric.me())),

@@ -5,7 +5,7 @@ use std::hint::cold_path;
 use rwmpi_protocol::{Fifo, Pattern};
 use rwmpi_transport::RemoteAddress;
 
-use super::library_buffer::OwnedData;
+use super::bounce_buffer::OwnedData;
 use super::pieces::{Sink, Source};
 use super::transfer::Transfer;
 use super::wire;

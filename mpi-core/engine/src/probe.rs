@@ -41,7 +41,7 @@ impl<F: Fabric> Engine<F> {
         self.receiver.take(message);
         let Body::Stored { data, .. } = self.take_unexpected(key).body else { return None };
         let bytes = data.data().to_vec();
-        data.clear(&mut self.spare);
+        data.clear(&mut self.pool);
         Some((completion, bytes))
     }
 
@@ -79,7 +79,7 @@ impl<F: Fabric> Engine<F> {
 
     fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {
         let (message, envelope) = self.receiver.find(pattern)?;
-        // Where it is not to be found the engine is poisoned, which whoever waits gets to see.
+        // Where it is not to be found the engine has failed, which whoever waits gets to see.
         let key = self.key_of(message).ok()?;
         let Unexpected { len: bytes, mark, .. } = self.unexpected[key];
         Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, mark }))

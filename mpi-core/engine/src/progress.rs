@@ -2,9 +2,9 @@
 
 use rwmpi_transport::{Enqueue, Fabric, Queue};
 
-use super::library_buffer::LATE;
+use super::bounce_buffer::LATE;
+use super::buffer_pool::Kept;
 use super::operation::Stage;
-use super::spare::Kept;
 use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 
 /// Cells of one peer that are dealt with before the others get their turn.
@@ -19,7 +19,7 @@ impl<F: Fabric> Engine<F> {
     /// Deals with what has arrived and goes on with what was blocked; true if anything happened.
     pub fn progress(&mut self) -> Result<bool, Failure> {
         let moved = if self.is_observed()? { self.noted_progress() } else { self.make_progress() };
-        moved.map_err(|failure| self.poisoned(failure))
+        moved.map_err(|failure| self.fail(failure))
     }
 
     pub(super) fn make_progress(&mut self) -> Result<bool, Failure> {
@@ -55,7 +55,7 @@ impl<F: Fabric> Engine<F> {
         while dealt_with < BURST {
             let Some(arrival) = self.fabric.front(source, Queue::Messages).map_err(Failure::Fault)? else {
                 let Some(coming) = self.fabric.coming(source) else { break };
-                if self.divert(source as u32, &coming) {
+                if self.place_directly(source as u32, &coming) {
                     dealt_with += 1;
                     self.peers[source].refresh = true;
                 }
@@ -158,7 +158,7 @@ impl<F: Fabric> Engine<F> {
         let Operation::Send(send) = &mut self.operations[id] else { return };
         if let (&Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (&send.stage, send.mode) {
             let len = send.data.len();
-            let mut data = Kept::with_room(len, &mut self.spare);
+            let mut data = Kept::with_room(len, &mut self.pool);
             send.data.part(0, len).copy_to(data.arrive(len).into());
             self.unexpected_bytes += len as u64;
             self.unexpected[key].body = Body::Stored { data, answer: None };

@@ -153,13 +153,13 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Whether ranks share processors.
-    pub fn is_crowded(&self) -> bool {
-        self.fabric.is_crowded()
+    pub fn is_oversubscribed(&self) -> bool {
+        self.fabric.is_oversubscribed()
     }
 
     /// Whether `peer` can come no further before this rank [gives way](Self::give_way).
-    pub fn is_beside(&self, peer: u32) -> bool {
-        self.fabric.is_beside(peer as usize)
+    pub fn shares_processor(&self, peer: u32) -> bool {
+        self.fabric.shares_processor(peer as usize)
     }
 
     /// Offers the processor to other ranks.

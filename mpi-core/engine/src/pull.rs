@@ -15,7 +15,7 @@ use super::{Engine, Failure, Operation, OperationId, wire};
 use crate::Mark;
 use crate::buffer::owned_span_mut;
 
-/// A message that was asked for, or diverted, and is being written.
+/// A message that was asked for, or placed directly, and is being written.
 #[derive(Debug)]
 pub(super) struct Pull {
     receive: OperationId,
@@ -55,7 +55,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// A message has begun to arrive as a whole: if its receive is known, it goes straight there. False if not.
-    pub(super) fn divert(&mut self, source: u32, arrival: &Arrival) -> bool {
+    pub(super) fn place_directly(&mut self, source: u32, arrival: &Arrival) -> bool {
         let [_, context, tag, extra] = arrival.header;
         if wire::kind(&arrival.header) != wire::EAGER || self.peers[source as usize].stream.is_some() {
             return false;
@@ -70,7 +70,7 @@ impl<F: Fabric> Engine<F> {
         let key = self.make_room(id, source, tag, len, arrival.len);
         let address = self.pull_address(key);
         let [low, high] = [address.space as u32, (address.space >> 32) as u32];
-        self.fabric.divert(source as usize, &address, [wire::DIVERTED, key, low, high]);
+        self.fabric.place_directly(source as usize, &address, [wire::PLACED_DIRECTLY, key, low, high]);
         true
     }
 

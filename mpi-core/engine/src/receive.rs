@@ -71,7 +71,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<OperationId, Failure> {
         let worth = match span {
             Some(span) if self.advertises(span.len()) => {
-                self.prepare_to_post(pattern, span).map_err(|failure| self.poisoned(failure))?
+                self.prepare_to_post(pattern, span).map_err(|failure| self.fail(failure))?
             }
             _ => false,
         };
@@ -301,7 +301,7 @@ impl<F: Fabric> Engine<F> {
                 } else {
                     self.fill(id, data.data().into(), source, tag);
                 }
-                data.clear(&mut self.spare);
+                data.clear(&mut self.pool);
             }
             Body::Announced { address, answer } => self.fetch(id, source, tag, &address, answer)?,
             Body::Waiting { answer } => self.pull(id, source, tag, len, answer)?,
@@ -411,12 +411,12 @@ impl<F: Fabric> Engine<F> {
                 let (slot, source) = (receive.slot, receive.pattern.source);
                 let is_local = slot.is_none() || self.claims_with_sources(&receive.pattern);
                 if let (false, Some(slot), Some(source)) = (is_local, slot, source) {
-                    self.ask_to_forget(id, slot, source).map_err(|failure| self.poisoned(failure))?;
+                    self.ask_to_forget(id, slot, source).map_err(|failure| self.fail(failure))?;
                 } else if self.take_own_claim(id) {
                     self.receiver.cancel(id);
                     slot.into_iter().for_each(|slot| self.give_back_slot(slot));
                     self.finish(id, Ok(Completion::CANCELLED));
-                    self.advertise().map_err(|failure| self.poisoned(failure))?;
+                    self.advertise().map_err(|failure| self.fail(failure))?;
                 }
             }
             Operation::Send(SendOperation { peer, stage: Stage::Queued { fifo: Fifo::Open }, .. }) => {

@@ -72,12 +72,12 @@ impl<F: Fabric> Engine<F> {
             Ok(()) => {
                 state.sender.on_fifo(&envelope, position, Fifo::Open);
                 if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
-                    self.look_at_accepted(peer).map_err(|failure| self.poisoned(failure))?;
+                    self.look_at_accepted(peer).map_err(|failure| self.fail(failure))?;
                 }
                 Ok(true)
             }
             Err(PushError::Full) => Ok(false),
-            Err(error) => Err(self.poisoned(Failure::Push(error))),
+            Err(error) => Err(self.fail(Failure::Push(error))),
         }
     }
 
@@ -404,7 +404,8 @@ impl<F: Fabric> Engine<F> {
             && let Some(data) = data.span()
             && self.invite(id, peer, &transfer, data)?
         {
-            let is_left = way == MessageWay::Left || (!self.fabric.is_crowded() && self.policy.leaves(peer, len));
+            let is_left =
+                way == MessageWay::Left || (!self.fabric.is_oversubscribed() && self.policy.leaves(peer, len));
             self.tell_way(if is_left { MessageWay::Left } else { MessageWay::Both }, peer, envelope, len);
             if is_left {
                 return Ok(Progress::Left(Left { transfer, target }));
@@ -486,8 +487,8 @@ impl<F: Fabric> Engine<F> {
     /// The way of a message that `peer` has asked for.
     fn way_of_requested(&self, peer: u32, data: &Source) -> MessageWay {
         let span = data.span().filter(|_| self.claims_with(peer));
-        let crowded = self.fabric.is_crowded();
-        let message = Requested { len: data.len() as u64, can_share: span.is_some(), crowded };
+        let oversubscribed = self.fabric.is_oversubscribed();
+        let message = Requested { len: data.len() as u64, can_share: span.is_some(), oversubscribed };
         let reach = || self.fabric.way_from(peer as usize, &self.fabric.address_of(span.unwrap_or(ReadSpan::EMPTY)));
         message::requested(&self.tuning, message, reach)
     }

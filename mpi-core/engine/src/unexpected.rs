@@ -5,7 +5,7 @@
 use rwmpi_protocol::{Envelope, MessageId};
 use rwmpi_transport::{Fabric, RemoteAddress};
 
-use super::spare::Kept;
+use super::buffer_pool::Kept;
 use super::{Engine, Failure, OperationId};
 use crate::Mark;
 use crate::context::is_collective;
@@ -98,7 +98,7 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn key_of(&mut self, message: MessageId) -> Result<usize, Failure> {
         match self.bodies.get(message as usize) {
             Some(&key) if self.unexpected.contains(key) => Ok(key),
-            _ => Err(self.poisoned(Failure::Overwritten)),
+            _ => Err(self.fail(Failure::Overwritten)),
         }
     }
 

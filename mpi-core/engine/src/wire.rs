@@ -29,8 +29,9 @@ pub(super) const WITHDRAWN: u32 = 9;
 /// The data that were asked for have been written: `[kind, number of the pull, 0, 0]`, the name of the memory that they
 /// were written to.
 pub(super) const PULLED: u32 = 10;
-/// Not from a peer, but the note of a message that was diverted: its pull in the second word, space in the others.
-pub(super) const DIVERTED: u32 = 11;
+/// Not from a peer, but the note of a message that was placed directly: its pull in the second word, space in the
+/// others.
+pub(super) const PLACED_DIRECTLY: u32 = 11;
 /// A step of a barrier: `[kind, context, round, number of the barrier]`.
 pub(super) const BARRIER: u32 = 6;
 

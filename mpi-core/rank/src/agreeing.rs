@@ -101,7 +101,7 @@ impl Place<'_> {
         state.leaving.retain(|&(to, id)| {
             let mut engine = self.process.engine();
             if state.gone[to] {
-                engine.fail(id, Failure::Died { peer: self.peers[to] });
+                engine.fail_operation(id, Failure::Died { peer: self.peers[to] });
             }
             engine.collect(id).is_none()
         });

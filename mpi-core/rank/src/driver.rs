@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use rwmpi_transport::{Backoff, Bell};
+use rwmpi_transport::{Backoff, Doorbell};
 
 use crate::departure::{DepartureWatch, Several, WatchedWait};
 use crate::engine::Failure;
@@ -90,13 +90,13 @@ struct Woken {
     flag: Mutex<bool>,
     /// The thread that polls; others ring, since it may sleep.
     driver: ThreadId,
-    bell: Option<Bell>,
+    doorbell: Option<Doorbell>,
 }
 
 impl Woken {
     fn new(process: &Process) -> Self {
-        // Without a bell, for which there was no descriptor, a sleeping rank looks once in a second.
-        Woken { flag: Mutex::default(), driver: thread::current().id(), bell: process.engine().bell().ok() }
+        // Without a doorbell, for which there was no descriptor, a sleeping rank looks once in a second.
+        Woken { flag: Mutex::default(), driver: thread::current().id(), doorbell: process.engine().doorbell().ok() }
     }
 
     fn set(&self, woken: bool) -> bool {
@@ -108,9 +108,9 @@ impl Wake for Woken {
     fn wake(self: Arc<Self>) {
         if !self.set(true)
             && thread::current().id() != self.driver
-            && let Some(bell) = &self.bell
+            && let Some(doorbell) = &self.doorbell
         {
-            bell.ring();
+            doorbell.ring();
         }
     }
 }

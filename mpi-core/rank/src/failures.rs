@@ -175,6 +175,6 @@ impl Process {
 
     /// The failure for a wait that is in vain. The engine is of no use any more, unless the job goes on.
     pub fn in_vain_by(&self, failure: Failure) -> Failure {
-        if self.failures.keeps_going || failure.is_survived() { failure } else { self.engine().poisoned(failure) }
+        if self.failures.keeps_going || failure.is_survived() { failure } else { self.engine().fail(failure) }
     }
 }

@@ -4,7 +4,7 @@
 //! Every communicator belongs to one lane, which follows from its context, so that all its members agree without a
 //! word. The world and what this rank has alone are in the first lane, nonblocking duplicates in the lane of what they
 //! were made from. What a lane's engine and communicators hold is shared with no other lane, not even a count of
-//! references: whoever has a lane's turn may use all of it. To make communicators takes the turns of all lanes.
+//! references: whoever has a lane's lock may use all of it. To make communicators takes the locks of all lanes.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::{Rc, Weak};

@@ -6,7 +6,7 @@
 //! Invariants:
 //! 1. Every wait of a rank goes through `Process`, so that all of its engines make progress, hangs can be told, and
 //!    whoever departs ends what waits for it.
-//! 2. A `Process` belongs to one thread at a time: whoever has the rank's turn.
+//! 2. A `Process` belongs to one thread at a time: whoever has the rank's lock.
 //! 3. What a rank tells of itself ([`activity`], [`answer`], [`profile`]) lies in memory that the launcher reads
 //!    without its help.
 
@@ -25,8 +25,8 @@ mod lanes;
 mod numbers;
 pub mod process;
 pub mod profile;
+mod progress_thread;
 mod streams;
-mod work_aside;
 
 pub use failures::notice;
 pub use lanes::Lanes;

@@ -2,11 +2,11 @@
 //! here.
 
 mod awaited_words;
+mod big_lock;
 pub mod company;
 mod noted_wait;
 mod outlasting;
 mod services;
-mod turns;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Pattern, Rule};
 use rwmpi_transport::{
-    ActivityRecord, Backoff, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
+    ActivityRecord, Backoff, BigLock, BigLocks, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, WriteSpan,
 };
 
 use crate::activity::{self, Call, Target};
@@ -42,7 +42,7 @@ use services::Services;
 /// How long a lost peer is the launcher's business alone.
 const TIME_TO_REPORT: Duration = Duration::from_secs(1);
 
-/// How often a thread looks for its message while others may want their turn.
+/// How often a thread looks for its message while others may want their lock.
 const LOOKS_OF_MANY: u32 = 16;
 
 /// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it
@@ -55,10 +55,10 @@ pub struct Process {
     tuning: Tuning,
     activity: ActivityRecord,
     ender: JobEnder,
-    /// Whose turn it is, where several threads take turns at being this rank.
-    turn: OnceCell<&'static Turn>,
+    /// The lock, where several threads act as this rank, one at a time.
+    lock: OnceCell<&'static BigLock>,
     /// Those of all lanes, if there are several: whoever waits may have them all.
-    turns: OnceCell<&'static Turns>,
+    locks: OnceCell<&'static BigLocks>,
     lanes: Rc<Lanes>,
     lane: usize,
     /// Whether there may be other engines of the rank for whoever waits in this one: those of lanes, or of other files.
@@ -140,8 +140,8 @@ impl Process {
             recorder,
             rule,
             tuning: *tuning,
-            turn: OnceCell::new(),
-            turns: OnceCell::new(),
+            lock: OnceCell::new(),
+            locks: OnceCell::new(),
             lanes,
             lane,
             has_others: Cell::new(false),
@@ -213,8 +213,8 @@ impl Process {
         if moved {
             self.in_vain.set(0);
         }
-        if let Some(turn) = self.turn.get() {
-            turn.found(moved);
+        if let Some(lock) = self.lock.get() {
+            lock.found(moved);
         }
         Ok(moved)
     }
@@ -270,7 +270,7 @@ impl Process {
     #[inline]
     fn heed(&self, mut engine: RefMut<'_, JobEngine>, signals: SignalSet) -> Result<(), Failure> {
         if signals.contains(Signal::Abort) {
-            return Err(engine.poisoned(Failure::Aborted));
+            return Err(engine.fail(Failure::Aborted));
         }
         if signals.contains(Signal::Wake) {
             self.calls_to_look.set(self.calls_to_look.get().wrapping_add(1));
@@ -324,8 +324,8 @@ impl Process {
                 backoff.reset();
                 watch.reset();
                 noted.end(self);
-                if let Some(turn) = self.turn.get() {
-                    turn.tell();
+                if let Some(lock) = self.lock.get() {
+                    lock.tell();
                 }
                 continue;
             }
@@ -422,7 +422,7 @@ impl Process {
             other => other,
         };
         let mut engine = self.engine();
-        if engine.check_alive().is_ok() && self.keeps_going() && engine.fail(id, failure) {
+        if engine.check_alive().is_ok() && self.keeps_going() && engine.fail_operation(id, failure) {
             let _ = engine.collect(id);
             return failure;
         }
@@ -506,10 +506,10 @@ impl Process {
     }
 
     /// How often a receive that waits looks for its message at once: as often as a waiting rank should, unless other
-    /// threads may want their turn.
+    /// threads may want their lock.
     #[inline(always)]
     pub fn looks(&self, engine: &JobEngine) -> u32 {
-        if self.others_may_want_turn() { LOOKS_OF_MANY } else { engine.patience() }
+        if self.others_may_want_lock() { LOOKS_OF_MANY } else { engine.patience() }
     }
 
     /// The number of this lane.
@@ -568,7 +568,7 @@ impl Process {
 
     /// Whether several threads act as this rank.
     pub fn is_shared(&self) -> bool {
-        self.turn.get().is_some()
+        self.lock.get().is_some()
     }
 
     /// Whether the rank is leaving.

@@ -101,7 +101,7 @@ pub(super) fn is_announced(len: usize, border: usize) -> bool {
 impl Team<'_> {
     /// The same ranks, for announcements.
     pub(super) fn announcing(self) -> Self {
-        Team { mark: Mark::NONE, poisons: true, ..self }
+        Team { mark: Mark::NONE, spreads_trouble: true, ..self }
     }
 }
 

@@ -209,7 +209,11 @@ mod tests {
             let outcomes = run_threads(4, Protocol::Nsr, |universe: &crate::Universe| {
                 let world = universe.world();
                 let trouble = Trouble::default();
-                let team = Team { poisons: true, trouble: Some(&trouble), ..world.team(world.next_collective(), true) };
+                let team = Team {
+                    spreads_trouble: true,
+                    trouble: Some(&trouble),
+                    ..world.team(world.next_collective(), true)
+                };
                 let mut data = [0; 8];
                 world.process().block_on(async || {
                     if team.rank == 0 {

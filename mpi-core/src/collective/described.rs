@@ -62,7 +62,7 @@ pub(crate) type Typed = Option<Mark>;
 #[inline(always)]
 fn passing<'a>(team: Team<'a>, typed: Typed, trouble: &'a Trouble) -> Team<'a> {
     match typed {
-        Some(mark) => Team { mark, trouble: Some(trouble), poisons: true, ..team },
+        Some(mark) => Team { mark, trouble: Some(trouble), spreads_trouble: true, ..team },
         None => team,
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn while_passing(team: Team<'_>, typed: Typed, work: impl FnOnce(&Tea
 pub(super) async fn run(team: Team<'_>, typed: Typed, described: impl Described) -> Outcome {
     let trouble = Trouble::default();
     let mark = typed.unwrap_or(Mark::NONE);
-    let noted = Team { mark, trouble: Some(&trouble), poisons: true, ..team };
+    let noted = Team { mark, trouble: Some(&trouble), spreads_trouble: true, ..team };
     described.run(if typed.is_some() || described.is_of_one_length() { noted } else { team }).await?;
     described.finish()?;
     trouble.outcome()

@@ -156,7 +156,7 @@ impl<'a> Team<'a> {
     /// where they share processors. False: nothing has happened.
     pub(super) fn spread_copy(self, data: ReadSpan<'_>) -> Result<bool, Failure> {
         match self.slots()? {
-            Some(slots) if copies_aside(self.process.tuning(), data.len(), slots.is_crowded()) => {
+            Some(slots) if copies_aside(self.process.tuning(), data.len(), slots.is_oversubscribed()) => {
                 slots.announce_copy(&self, data)
             }
             _ => Ok(false),
@@ -177,7 +177,7 @@ impl<'a> Team<'a> {
 
     /// For messages that say what happens next: a rank in trouble sends them, too.
     pub(super) fn always_sends(self) -> Self {
-        Team { poisons: false, ..self }
+        Team { spreads_trouble: false, ..self }
     }
 
     /// Where pieces for all ranks lie, if they lie at equal distances: from where the first begins to where the last

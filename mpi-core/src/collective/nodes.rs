@@ -85,7 +85,7 @@ impl<'a> Team<'a> {
             return apart(|| steps(self)).await;
         }
         let trouble = Trouble::default();
-        let done = apart(|| steps(Team { trouble: Some(&trouble), poisons: true, ..self })).await?;
+        let done = apart(|| steps(Team { trouble: Some(&trouble), spreads_trouble: true, ..self })).await?;
         trouble.outcome().map(|()| done)
     }
 }

@@ -66,7 +66,7 @@ pub(crate) struct Slots {
     /// Up to which lengths collectives go by them.
     limits: SlotLimits,
     /// Ranks share processors.
-    crowded: bool,
+    oversubscribed: bool,
     /// Lines take long to some of the others, as far as this rank knows.
     far: Cell<bool>,
     /// Those of nonblocking collectives only.
@@ -163,8 +163,8 @@ impl<'a> Team<'a> {
         let slots = addresses.iter().zip(self.peers);
         let slots: Option<Box<[RankSlots]>> =
             slots.map(|(address, &peer)| RankSlots::new(self, peer, address.address())).collect();
-        let crowded = self.process.engine().is_crowded();
-        Ok(slots.map(|slots| Slots::new(mine, slots, self.slot_limits(), crowded)))
+        let oversubscribed = self.process.engine().is_oversubscribed();
+        Ok(slots.map(|slots| Slots::new(mine, slots, self.slot_limits(), oversubscribed)))
     }
 }
 
@@ -172,10 +172,10 @@ impl<'a> Team<'a> {
 const TAKEN_BY_OWNER: u64 = 1;
 
 impl Slots {
-    fn new(mine: Buffer<u128>, of_ranks: Box<[RankSlots]>, limits: SlotLimits, crowded: bool) -> Self {
+    fn new(mine: Buffer<u128>, of_ranks: Box<[RankSlots]>, limits: SlotLimits, oversubscribed: bool) -> Self {
         let (count, all_at, far) = (Cell::new(0), Cell::new(1), Cell::new(false));
         let (asides, room, over) = Default::default();
-        Slots { mine, of_ranks, count, all_at, asides, room, limits, crowded, far, over }
+        Slots { mine, of_ranks, count, all_at, asides, room, limits, oversubscribed, far, over }
     }
 
     /// Up to which lengths collectives go by them.
@@ -207,7 +207,7 @@ impl Slots {
     fn announce_now(&self, epoch: &Epoch<'_>, len: usize, addresses: &[ExposedAddress]) -> Result<(), Failure> {
         let (team, number) = (epoch.team, epoch.number());
         let mine = &self.of_ranks[team.rank];
-        let in_trouble = u64::from(team.poisons && team.is_in_trouble());
+        let in_trouble = u64::from(team.spreads_trouble && team.is_in_trouble());
         let announced = Announced { len: len as u64, in_trouble };
         let said = ReadSpan::from(bytemuck::bytes_of(&announced));
         let mut engine = team.process.engine();
@@ -267,8 +267,8 @@ impl Slots {
     }
 
     /// Whether ranks share processors.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.crowded
+    pub(super) fn is_oversubscribed(&self) -> bool {
+        self.oversubscribed
     }
 
     #[inline]

@@ -45,7 +45,7 @@ pub(crate) struct Team<'a> {
     pub(crate) trouble: Option<&'a Trouble>,
     /// Whether a rank that is in trouble sends nothing in place of its data, so that all who depend on them learn of
     /// it. Not where what is sent says what will be sent next.
-    pub(crate) poisons: bool,
+    pub(crate) spreads_trouble: bool,
     /// Those of its communicator.
     pub(crate) slots: Option<&'a OnceSlots>,
     /// Those of its communicator; `None`: its collectives do not go by nodes.
@@ -109,8 +109,8 @@ impl<'a> Team<'a> {
         waits: bool,
         (slots, nodes): (Option<&'a OnceSlots>, Option<&'a OnceNodes>),
     ) -> Self {
-        let (mark, poisons, nonblocking, trouble) = (Mark::NONE, false, None, None);
-        Team { process, peers, rank, context, tag, waits, nonblocking, mark, trouble, poisons, slots, nodes }
+        let (mark, spreads_trouble, nonblocking, trouble) = (Mark::NONE, false, None, None);
+        Team { process, peers, rank, context, tag, waits, nonblocking, mark, trouble, spreads_trouble, slots, nodes }
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -320,7 +320,7 @@ impl<'a> Flights<'a> {
     #[inline]
     pub(crate) fn send(&mut self, data: ReadSpan<'a>, to: usize) -> Result<(), Failure> {
         let Team { process, peers, context, tag, .. } = self.team;
-        let data = if self.team.poisons && self.team.is_in_trouble() { ReadSpan::EMPTY } else { data };
+        let data = if self.team.spreads_trouble && self.team.is_in_trouble() { ReadSpan::EMPTY } else { data };
         // SAFETY: `self` keeps the operation and completes it before `'a`, for which the memory is valid, ends.
         let data = unsafe { ReadSpan::new(data.start(), data.len()) };
         let mut engine = process.engine();

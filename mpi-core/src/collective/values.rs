@@ -91,7 +91,7 @@ impl Values<'_> {
             (None, Some(size)) => {
                 self.note_nothing();
                 let mut nothing = Place::<T>::of_zeros(size);
-                broadcast(self.poisoning(), nothing.span(), me).await.map_err(|failure| self.failed(failure))
+                broadcast(self.spreading_trouble(), nothing.span(), me).await.map_err(|failure| self.failed(failure))
             }
         }
     }
@@ -116,7 +116,9 @@ impl Values<'_> {
             let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
             let place = held.span();
-            allreduce(self.poisoning(), place.as_read(), place, &op).await.map_err(|failure| self.failed(failure))?;
+            allreduce(self.spreading_trouble(), place.as_read(), place, &op)
+                .await
+                .map_err(|failure| self.failed(failure))?;
             own?;
             self.settle(op.outcome())?;
             return self.landed(held, None);
@@ -140,7 +142,7 @@ impl Values<'_> {
             let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
             let place = held.span();
-            let reduced = reduce(self.poisoning(), place.as_read(), place, &op, root).await;
+            let reduced = reduce(self.spreading_trouble(), place.as_read(), place, &op, root).await;
             reduced.map_err(|failure| self.failed(failure))?;
             own?;
             self.settle(op.outcome())?;
@@ -174,8 +176,8 @@ impl Values<'_> {
     }
 
     /// The ranks where all messages are data.
-    fn poisoning(&self) -> Team<'_> {
-        Team { poisons: true, ..self.team }
+    fn spreading_trouble(&self) -> Team<'_> {
+        Team { spreads_trouble: true, ..self.team }
     }
 
     /// What has gone wrong here in a reduction of values of any length. If the operation has panicked, it does so now.

@@ -246,7 +246,7 @@ fn a_rank_drives_several_futures(universe: &Universe) -> Result<()> {
 /// Handed to and fro between a rank and a thread that makes it wait long enough to fall asleep. A rank that nobody
 /// wakes sleeps a second at a time: a minute in all.
 fn a_sleeping_rank_is_woken_from_any_thread(universe: &Universe) -> Result<()> {
-    const TURNS: u32 = 60;
+    const BIG_LOCKS: u32 = 60;
     let (ask, asked) = mpsc::channel::<Waker>();
     let answers = Arc::new(AtomicU32::new(0));
     let thread = thread::spawn({
@@ -261,7 +261,7 @@ fn a_sleeping_rank_is_woken_from_any_thread(universe: &Universe) -> Result<()> {
     });
     let start = Instant::now();
     universe.this_rank().block_on(async {
-        for turn in 0..TURNS {
+        for turn in 0..BIG_LOCKS {
             let mut has_asked = false;
             poll_fn(|context| {
                 if answers.load(Ordering::Acquire) > turn {
@@ -277,7 +277,7 @@ fn a_sleeping_rank_is_woken_from_any_thread(universe: &Universe) -> Result<()> {
     });
     drop(ask);
     thread.join().expect("the thread ends");
-    assert!(start.elapsed() < Duration::from_secs(30), "{TURNS} turns took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "{BIG_LOCKS} turns took {:?}", start.elapsed());
     universe.world().barrier()
 }
 

@@ -1,5 +1,5 @@
-//! When a peer sleeps, and what wakes it; the same for its worker ([`crate::Worker`]), which sleeps behind the same
-//! flag.
+//! When a peer sleeps, and what wakes it; the same for its progress thread ([`crate::ProgressThread`]), which sleeps
+//! behind the same flag.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,35 +8,35 @@ use std::sync::Arc;
 use super::NodeFabric;
 use crate::layout::{CELLS, QUEUES};
 use crate::primitive::Ordering;
+use crate::progress_thread::SleepState;
 use crate::ring::{Consumer, Producer};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE, RING};
-use crate::worker::Cot;
 use crate::{Backoff, Fabric};
 
 impl NodeFabric {
-    /// This peer will have a worker, which sleeps there.
+    /// This peer will have a progress thread, which sleeps there.
     ///
     /// # Errors
     /// If the system has no descriptor left.
-    pub fn employ(&mut self) -> io::Result<Arc<Cot>> {
+    pub fn employ(&mut self) -> io::Result<Arc<SleepState>> {
         self.employ_with(None)
     }
 
     /// The same for a peer that sleeps where its sockets are; the descriptor is readable when one of them has
     /// something.
-    pub(crate) fn employ_with(&mut self, sockets: Option<OwnedFd>) -> io::Result<Arc<Cot>> {
-        let cot = Arc::new(Cot::new(self.segment.clone(), self.end(self.me), sockets)?);
-        self.worker = Some(cot.clone());
-        Ok(cot)
+    pub(crate) fn employ_with(&mut self, sockets: Option<OwnedFd>) -> io::Result<Arc<SleepState>> {
+        let sleep_state = Arc::new(SleepState::new(self.segment.clone(), self.end(self.me), sockets)?);
+        self.progress_thread = Some(sleep_state.clone());
+        Ok(sleep_state)
     }
 
     /// Has whoever has something for this peer ring from now on, though the caller does not wait; false if there is
     /// something to do already. Requests are heeded only if somebody awaits them.
-    pub fn hang_bell(&mut self, heeds_requests: bool) -> bool {
-        self.hang_bell_for(heeds_requests, 0)
+    pub fn arm_doorbell(&mut self, heeds_requests: bool) -> bool {
+        self.arm_doorbell_for(heeds_requests, 0)
     }
 
-    pub(crate) fn hang_bell_for(&mut self, heeds_requests: bool, ring: u32) -> bool {
+    pub(crate) fn arm_doorbell_for(&mut self, heeds_requests: bool, ring: u32) -> bool {
         let queues = if heeds_requests { 2 } else { 1 };
         self.announce_sleep(&mut Backoff::default(), ring, queues).is_some()
     }
@@ -48,14 +48,14 @@ impl NodeFabric {
     }
 
     /// The converse: nobody needs to ring.
-    pub fn take_bell_down(&self) {
+    pub fn disarm_doorbell(&self) {
         self.has_slept();
     }
 
-    /// The caller itself has taken back the flag behind which a worker may sleep, too.
-    fn wake_worker(&self) {
-        if let Some(worker) = &self.worker {
-            worker.wake();
+    /// The caller itself has taken back the flag behind which a progress thread may sleep, too.
+    fn wake_progress_thread(&self) {
+        if let Some(thread) = &self.progress_thread {
+            thread.wake();
         }
     }
 
@@ -64,9 +64,9 @@ impl NodeFabric {
         self.control(self.me).sleeping.store(ASLEEP | RING, Ordering::Relaxed);
     }
 
-    /// From now on pops are of interest to a worker that listens to pushes only.
+    /// From now on pops are of interest to a progress thread that listens to pushes only.
     pub(super) fn ask_for_room(&self) {
-        if self.worker.is_some() && self.control(self.me).sleeping.load(Ordering::Relaxed) & !RING == ASLEEP {
+        if self.progress_thread.is_some() && self.control(self.me).sleeping.load(Ordering::Relaxed) & !RING == ASLEEP {
             // Awake, it will come when the caller has gone, and know better.
             self.has_slept();
         }
@@ -81,7 +81,7 @@ impl NodeFabric {
     /// The sleep is over.
     pub(crate) fn has_slept(&self) {
         self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
-        self.wake_worker();
+        self.wake_progress_thread();
     }
 
     /// Sleeps, unless there is something to do after all.
@@ -90,7 +90,7 @@ impl NodeFabric {
     pub(super) fn sleep(&mut self, backoff: &mut Backoff) {
         if let Some(how) = self.announce_sleep(backoff, 0, QUEUES) {
             sleep::sleep(&self.control(self.me).sleeping, how);
-            self.wake_worker();
+            self.wake_progress_thread();
         }
     }
 

@@ -156,27 +156,27 @@ fn a_heap_belongs_to_whoever_hands_it_out() {
 fn peers_that_outnumber_processors_know_who_is_on_theirs() {
     let processors = std::thread::available_parallelism().unwrap().get();
     let mut fabrics = NodeFabric::threads(processors + 1).unwrap();
-    assert!(fabrics.iter().all(Fabric::is_crowded));
-    assert!(!fabrics[0].is_beside(1), "nobody has said where it is");
+    assert!(fabrics.iter().all(Fabric::is_oversubscribed));
+    assert!(!fabrics[0].shares_processor(1), "nobody has said where it is");
     let mut here = rustix::thread::CpuSet::new();
     here.set(rustix::thread::sched_getcpu());
     rustix::thread::sched_setaffinity(None, &here).unwrap();
     fabrics[0].give_way();
-    assert!(!fabrics[0].is_beside(1));
+    assert!(!fabrics[0].shares_processor(1));
     fabrics[1].give_way();
-    assert!(fabrics[0].is_beside(1) && fabrics[1].is_beside(0));
+    assert!(fabrics[0].shares_processor(1) && fabrics[1].shares_processor(0));
     // Each processor has a number of its own.
     fabrics[1].control(1).processor.fetch_add(1, Ordering::Relaxed);
-    assert!(!fabrics[0].is_beside(1) && !fabrics[1].is_beside(0));
+    assert!(!fabrics[0].shares_processor(1) && !fabrics[1].shares_processor(0));
 }
 
 #[test]
 fn peers_with_a_processor_each_are_beside_nobody() {
     let (mut a, mut b) = pair();
-    if a.is_crowded() {
+    if a.is_oversubscribed() {
         return;
     }
     a.give_way();
     b.give_way();
-    assert!(!a.is_beside(1) && !b.is_beside(0));
+    assert!(!a.shares_processor(1) && !b.shares_processor(0));
 }

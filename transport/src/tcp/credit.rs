@@ -105,7 +105,7 @@ pub(crate) struct Cell {
     /// The payload, if it is long, from `start` on.
     long: Vec<u8>,
     start: usize,
-    /// Stands for one that was popped when its payload was diverted, which is there now.
+    /// Stands for one that was popped when its payload was placed directly, which is there now.
     is_note: bool,
 }
 

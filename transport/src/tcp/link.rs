@@ -29,8 +29,8 @@ use crate::{Arrival, Header, Queue, ReadSpan, Signal, WriteSpan};
 const AT_ONCE: usize = (16 << 10) + 2 * HEADER;
 /// The same, where frames have lately been longer than that: most of them goes where it belongs without a copy.
 const AT_ONCE_OF_LONG: usize = (2 << 10) + HEADER;
-/// A payload of which at least so much is still to come is worth being diverted: as long as a copy of it takes the look
-/// that stops before.
+/// A payload of which at least so much is still to come is worth being placed directly: as long as a copy of it takes
+/// the look that stops before.
 const WORTH_DIVERTING: usize = 2 << 10;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
@@ -389,10 +389,10 @@ impl Link {
     }
 
     /// The cell that is coming is popped, and its payload goes to `place` in `space`. Returns what [`Inbox::pop`] does.
-    pub(crate) fn divert(&mut self, space: u64, place: u64, note: Header, context: &mut Context) -> bool {
+    pub(crate) fn place_directly(&mut self, space: u64, place: u64, note: Header, context: &mut Context) -> bool {
         let Incoming::Cell { queue, cell, filled, .. } = std::mem::replace(&mut self.incoming, Incoming::Nothing)
         else {
-            panic!("nothing that could be diverted is coming");
+            panic!("nothing that could be placed directly is coming");
         };
         let into = context.handed_out.find(self.peer, space, place, cell.len).expect("memory that was handed out");
         ReadSpan::from(&cell.payload()[..filled]).copy_to(into);

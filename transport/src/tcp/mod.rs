@@ -115,7 +115,7 @@ impl TcpEndpoint {
             links: (0..peers).map(Link::new).collect(),
             book: JobBook { me, addresses, secret },
             epoll,
-            bell: None,
+            doorbell: None,
             listener: Some(self.listener),
             strangers: Strangers::default(),
             live: Vec::new(),
@@ -146,7 +146,7 @@ pub struct TcpFabric {
     links: Vec<Link>,
     epoll: OwnedFd,
     /// Readable when another thread wants this peer to wake up.
-    bell: Option<Arc<OwnedFd>>,
+    doorbell: Option<Arc<OwnedFd>>,
     listener: Option<OwnedFd>,
     /// Who has connected and not yet proved who it is.
     strangers: Strangers,
@@ -426,7 +426,7 @@ impl Fabric for TcpFabric {
         let link = &mut self.links[from];
         if link.inboxes[queue as usize].front().is_none() {
             // Where the socket was found empty just now, not at once again; and not into a payload that may be
-            // diverted.
+            // placed directly.
             let is_known = match queue {
                 Queue::Messages => std::mem::take(&mut link.emptied) || link.is_coming(),
                 Queue::Requests => std::mem::take(&mut link.has_no_more_requests),
@@ -465,9 +465,9 @@ impl Fabric for TcpFabric {
         self.links[from].coming()
     }
 
-    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+    fn place_directly(&mut self, from: usize, address: &RemoteAddress, note: Header) {
         let (link, mut context) = self.link_and_context(from);
-        let is_due = link.divert(address.space, address.place, note, &mut context);
+        let is_due = link.place_directly(address.space, address.place, note, &mut context);
         self.owe(from, is_due);
         self.receive_from(from);
     }

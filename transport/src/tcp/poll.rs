@@ -33,7 +33,7 @@ const LOOK_AT_ALL: u32 = 32;
 const RELIED_UPON: u32 = 8;
 
 const LISTENER: u64 = u64::MAX;
-const BELL: u64 = u64::MAX - 1;
+const DOORBELL: u64 = u64::MAX - 1;
 const STRANGERS: u64 = 1 << 32;
 
 /// Watches a socket, be it new or watched already.
@@ -51,14 +51,14 @@ pub(crate) fn watch_listener(epoll: &OwnedFd, listener: &OwnedFd) {
 
 impl TcpFabric {
     /// A descriptor that wakes this peer when eight bytes are written to it.
-    pub(crate) fn bell(&mut self) -> io::Result<Arc<OwnedFd>> {
-        if let Some(bell) = &self.bell {
-            return Ok(bell.clone());
+    pub(crate) fn doorbell(&mut self) -> io::Result<Arc<OwnedFd>> {
+        if let Some(doorbell) = &self.doorbell {
+            return Ok(doorbell.clone());
         }
-        let bell = Arc::new(raised(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
-        watch(&self.epoll, &bell, BELL, EventFlags::IN);
-        self.bell = Some(bell.clone());
-        Ok(bell)
+        let doorbell = Arc::new(raised(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
+        watch(&self.epoll, &doorbell, DOORBELL, EventFlags::IN);
+        self.doorbell = Some(doorbell.clone());
+        Ok(doorbell)
     }
 
     /// A descriptor that is readable when a socket is ready.
@@ -76,10 +76,10 @@ impl TcpFabric {
         !self.take_news() && self.connecting.is_empty()
     }
 
-    fn silence_bell(&self) {
-        if let Some(bell) = &self.bell {
+    fn silence_doorbell(&self) {
+        if let Some(doorbell) = &self.doorbell {
             // Nothing to read: nobody has rung since.
-            let _ = rustix::io::read(&**bell, &mut [0; 8]);
+            let _ = rustix::io::read(&**doorbell, &mut [0; 8]);
         }
     }
 
@@ -155,8 +155,8 @@ impl TcpFabric {
             let (token, flags) = (event.data.u64(), event.flags);
             if token == LISTENER {
                 self.accept_strangers();
-            } else if token == BELL {
-                self.silence_bell();
+            } else if token == DOORBELL {
+                self.silence_doorbell();
             } else if token >= STRANGERS {
                 self.hear_stranger((token - STRANGERS) as u32);
             } else if matches!(self.links[token as usize].state, State::Connecting(_)) {

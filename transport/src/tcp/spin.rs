@@ -17,7 +17,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 /// Looks of one wait, at most: some 100 µs, several wake-ups.
 const MOST: u32 = 300;
 /// Where peers are known to share processors.
-const MOST_WHEN_CROWDED: u32 = 2;
+const MOST_WHEN_OVERSUBSCRIBED: u32 = 2;
 /// After so many looks preemptions begin to count: asking the kernel for them is nothing for short waits.
 pub(crate) const BEGIN_TO_COUNT: u32 = 20;
 /// After a preemption so many waits sleep at once, ...
@@ -43,8 +43,8 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    pub(crate) fn new(crowded: bool) -> Spin {
-        let most = if crowded { MOST_WHEN_CROWDED } else { MOST };
+    pub(crate) fn new(oversubscribed: bool) -> Spin {
+        let most = if oversubscribed { MOST_WHEN_OVERSUBSCRIBED } else { MOST };
         Spin { most, resting: 0, rest: REST, rested: None, preemptions: None }
     }
 
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn crowded_peers_hardly_look() {
+    fn oversubscribed_peers_hardly_look() {
         let mut spin = Spin::new(true);
         (0..200).for_each(|_| spin.begin());
-        assert_eq!(spin.looks(), MOST_WHEN_CROWDED);
+        assert_eq!(spin.looks(), MOST_WHEN_OVERSUBSCRIBED);
     }
 }

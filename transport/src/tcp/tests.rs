@@ -155,7 +155,7 @@ fn a_payload_goes_where_it_is_wanted_while_it_arrives() {
         let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; LEN].into_boxed_slice()));
         let address = a.hand_out(1, span);
         if case != Case::Left {
-            a.divert(1, &address, [9; 4]);
+            a.place_directly(1, &address, [9; 4]);
             assert_eq!(a.popped(1), 1);
         }
         if case == Case::Withdrawn {
@@ -193,7 +193,7 @@ fn credit_comes_back_for_payloads_that_went_elsewhere() {
     for _ in 0..half {
         peer.write_all(&[&cell[..], &[1; 1000]].concat()).unwrap();
         turn(&mut [&mut a], |fabrics| fabrics[0].coming(1).is_some());
-        a.divert(1, &address, [9; 4]);
+        a.place_directly(1, &address, [9; 4]);
         peer.write_all(&[1; MAX_PAYLOAD - 1000]).unwrap();
         turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
         a.pop(1, Queue::Messages);

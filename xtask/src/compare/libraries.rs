@@ -55,7 +55,7 @@ fn have_threads(arguments: &[&str]) -> bool {
 }
 
 /// Whether a rank has several threads, and not all of them have a core.
-fn have_crowded_threads(ranks: usize, arguments: &[&str]) -> bool {
+fn have_oversubscribed_threads(ranks: usize, arguments: &[&str]) -> bool {
     have_threads(arguments) && ranks * THREADS > cores()
 }
 
@@ -322,7 +322,7 @@ fn intel_start(environment: &Path, fabrics: &'static str, program: &Path) -> Sta
         if have_threads(arguments) {
             command.env("I_MPI_PIN", "0");
         }
-        if have_crowded_threads(ranks, arguments) {
+        if have_oversubscribed_threads(ranks, arguments) {
             command.env("I_MPI_THREAD_YIELD", "2");
         }
         command.args(["-n", &ranks.to_string(), "-genv", "I_MPI_FABRICS", fabrics]).arg(&program).args(arguments);
@@ -336,7 +336,7 @@ fn open_mpi_start(environment: &Path, program: &Path) -> Start {
         let mut command = limited(&environment.join("bin/mpiexec"));
         command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
         command.args(["--bind-to", if are_bound(ranks, arguments) { "core" } else { "none" }]);
-        if have_crowded_threads(ranks, arguments) {
+        if have_oversubscribed_threads(ranks, arguments) {
             command.env("OMPI_MCA_mpi_yield_when_idle", "1");
         }
         command.arg(&program).args(arguments);

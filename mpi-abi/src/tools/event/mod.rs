@@ -17,9 +17,9 @@ use rwmpi_core::Universe;
 use rwmpi_core::event::Observer;
 
 use crate::argument::c_int;
+use crate::big_lock::in_turn;
 use crate::interface::Abi;
 use crate::rank::peek;
-use crate::turn::in_turn;
 
 /// Whether the library has threads of its own, which raise events beside the program's. Written by the thread that
 /// makes the rank, before there are such threads, and read where events are raised (Relaxed).

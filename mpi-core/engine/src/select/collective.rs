@@ -159,8 +159,8 @@ pub fn announced_from(tuning: &Tuning, what: Collective, readable: bool) -> usiz
 
 /// Whether the root of a broadcast that has no room in a slot copies it aside and goes on: where ranks share
 /// processors, its readers come later than that.
-pub fn copies_aside(tuning: &Tuning, len: usize, crowded: bool) -> bool {
-    crowded && len <= tuning.broadcast_aside_max
+pub fn copies_aside(tuning: &Tuning, len: usize, oversubscribed: bool) -> bool {
+    oversubscribed && len <= tuning.broadcast_aside_max
 }
 
 /// Whether parts of an all-to-all of so many ranks go by the leaders of their nodes. Of longer ones the copies cost
@@ -256,8 +256,11 @@ mod tests {
     #[test]
     fn what_a_collective_does_on_its_way() {
         assert_eq!(
-            [(256 * KIB, true), (256 * KIB + 1, true), (1, false)]
-                .map(|(len, crowded)| copies_aside(&TUNING, len, crowded)),
+            [(256 * KIB, true), (256 * KIB + 1, true), (1, false)].map(|(len, oversubscribed)| copies_aside(
+                &TUNING,
+                len,
+                oversubscribed
+            )),
             [true, false, false]
         );
         assert_eq!([8 * KIB, 8 * KIB + 1].map(|part| by_leaders(&TUNING, part, 8, 2)), [true, false]);

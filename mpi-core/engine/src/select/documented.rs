@@ -60,7 +60,7 @@ fn receiver_first(reach: Reach) -> String {
         if !looks_for_request(&TUNING, rule, len, with_claims, Passable::default) {
             return "as on the left".to_owned();
         }
-        let message = Requested { len, can_share: with_claims, crowded: false };
+        let message = Requested { len, can_share: with_claims, oversubscribed: false };
         format!("{:?}", requested(&TUNING, message, || Some(reach)))
     })
 }

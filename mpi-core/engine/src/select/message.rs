@@ -87,12 +87,12 @@ pub struct Requested {
     /// Whether its data lie side by side, and both sides have claim words.
     pub can_share: bool,
     /// Whether ranks share processors.
-    pub crowded: bool,
+    pub oversubscribed: bool,
 }
 
 /// What a sender does with a message that its receiver has asked for.
 pub fn requested(tuning: &Tuning, message: Requested, reach: impl FnOnce() -> Option<Reach>) -> MessageWay {
-    let Requested { len, can_share, crowded } = message;
+    let Requested { len, can_share, oversubscribed } = message;
     if !can_share || len < tuning.single_copy_min as u64 && len < tuning.both_copy_min as u64 {
         return MessageWay::Write;
     }
@@ -100,7 +100,11 @@ pub fn requested(tuning: &Tuning, message: Requested, reach: impl FnOnce() -> Op
         return MessageWay::Both;
     }
     // Worth another passage only where the receiver reads the data as it reads its own.
-    if !crowded && reach().is_some_and(|reach| reach != Reach::Kernel) { MessageWay::Left } else { MessageWay::Write }
+    if !oversubscribed && reach().is_some_and(|reach| reach != Reach::Kernel) {
+        MessageWay::Left
+    } else {
+        MessageWay::Write
+    }
 }
 
 /// What a receiver does with a message that was announced to it: [`MessageWay::RendezvousRead`] or
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_way_of_a_message_that_was_asked_for() {
-        for (len, can_share, crowded, reach, expected) in [
+        for (len, can_share, oversubscribed, reach, expected) in [
             (8 * KIB, true, false, Reach::SharedHeap, MessageWay::Left),
             (8 * KIB, true, true, Reach::SharedHeap, MessageWay::Write),
             (8 * KIB, true, false, Reach::Kernel, MessageWay::Write),
@@ -250,7 +254,7 @@ mod tests {
             (24 * KIB, true, true, Reach::Kernel, MessageWay::Both),
             (1 << 30, false, false, Reach::SharedHeap, MessageWay::Write),
         ] {
-            let message = Requested { len, can_share, crowded };
+            let message = Requested { len, can_share, oversubscribed };
             assert_eq!(requested(&TUNING, message, || Some(reach)), expected, "{message:?} by {reach:?}");
         }
     }

@@ -220,8 +220,8 @@ impl Fabric for SimFabric<'_> {
         Some(Arrival { header: cell.header, len: cell.payload.len(), place: 0 })
     }
 
-    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
-        self.network.borrow_mut().divert(self.me, from, address.space, note);
+    fn place_directly(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        self.network.borrow_mut().place_directly(self.me, from, address.space, note);
         self.step();
     }
 

@@ -280,11 +280,11 @@ impl Network {
     }
 
     /// Puts half of what is coming there, and the rest later.
-    pub(super) fn divert(&mut self, to: usize, from: usize, space: u64, note: Header) {
+    pub(super) fn place_directly(&mut self, to: usize, from: usize, space: u64, note: Header) {
         let line = self.line(to, from, Queue::Messages);
         line.popped += 1;
         let cell = line.cells.front_mut().expect("it was shown");
-        assert_eq!(cell.arriving, Arriving::Shown, "shown and not diverted yet");
+        assert_eq!(cell.arriving, Arriving::Shown, "shown and not placed yet");
         (cell.header, cell.arriving) = (note, Arriving::Diverted(space));
         let half = cell.payload.len() / 2;
         let rest = cell.payload.split_off(half);
@@ -292,7 +292,7 @@ impl Network {
         self.put(to, from, space, 0, &first);
     }
 
-    /// The rest of a diverted payload arrives.
+    /// The rest of a payload that is placed directly arrives.
     fn end_diversion(&mut self, to: usize, from: usize) {
         let now = self.now;
         let Some(cell) = self.line(to, from, Queue::Messages).cells.front_mut() else { return };

@@ -105,7 +105,7 @@ impl<'run> Rank<'run> {
         Ok(())
     }
 
-    /// A poisoned engine reports the first failure whatever it is asked, and gives all buffers back.
+    /// A failed engine reports the first failure whatever it is asked, and gives all buffers back.
     fn after_failure(&mut self, failure: Failure) {
         let any = Pattern { context: FREE[0], source: None, tag: None };
         let other = ((self.me + 1) % self.world.program.conditions.ranks) as u32;
@@ -275,7 +275,7 @@ impl<'run> Rank<'run> {
             }
             self.engine.fabric.idle(&mut backoff);
             if self.engine.fabric.take_signals().contains(Signal::Abort) {
-                return Err(self.engine.poisoned(Failure::Aborted));
+                return Err(self.engine.fail(Failure::Aborted));
             }
         }
     }
@@ -507,7 +507,7 @@ impl<'run> Rank<'run> {
             self.engine.progress()?;
             self.engine.fabric.idle(&mut Backoff::default());
             if self.engine.fabric.take_signals().contains(Signal::Abort) {
-                return Err(self.engine.poisoned(Failure::Aborted));
+                return Err(self.engine.fail(Failure::Aborted));
             }
         }
     }

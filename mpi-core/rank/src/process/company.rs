@@ -50,12 +50,12 @@ impl Process {
         let process = Rc::new(Process::new(fabric, self.rule, self.tuning(), place, None));
         let _ = process.company.set(company.clone());
         let _ = process.numbers.set(numbers);
-        if let Some(turn) = first.turn.get() {
-            let _ = process.turn.set(turn);
+        if let Some(lock) = first.lock.get() {
+            let _ = process.lock.set(lock);
         }
-        // Who waits in this one may have the turns of all lanes, and gives back all of them or none.
-        if let Some(turns) = first.turns.get() {
-            let _ = process.turns.set(turns);
+        // Who waits in this one may have the locks of all lanes, and gives back all of them or none.
+        if let Some(locks) = first.locks.get() {
+            let _ = process.locks.set(locks);
         }
         company.joined.borrow_mut().push(process.clone());
         process.has_others.set(true);
@@ -87,7 +87,7 @@ impl Process {
     /// As [`Process::progress`], in all engines of the rank that this thread has.
     #[cold]
     pub(super) fn progress_with_others(&self) -> Result<bool, Failure> {
-        let mut moved = match self.turns_of_all().is_some() && !self.is_joined() {
+        let mut moved = match self.locks_of_all().is_some() && !self.is_joined() {
             true => self.lanes.all().try_fold(false, |moved, process| Ok(process.progress()? || moved))?,
             false => self.progress()?,
         };
@@ -105,7 +105,7 @@ impl Process {
         }
     }
 
-    /// Waits a little where it may be any engine's turn; `None`: there is but this one.
+    /// Waits a little where any engine may be the next; `None`: there is but this one.
     #[cold]
     pub(super) fn stand_by(&self, backoff: &mut Backoff) -> Option<Result<(), Failure>> {
         if self.stand_aside(backoff) {
@@ -146,7 +146,7 @@ impl Process {
 
     /// Whether whoever waits in this engine has to look at more than this.
     fn settle_others(&self) {
-        self.has_others.set(self.turns.get().is_some() || self.has_joined() || self.outside.get() > 0);
+        self.has_others.set(self.locks.get().is_some() || self.has_joined() || self.outside.get() > 0);
     }
 
     /// One communicator more.

@@ -2,7 +2,7 @@
 //!
 //! It notes something only if whoever has started the job asks for it. Nothing on the way of a call asks whether that
 //! is so: an engine that takes notes closes its short cuts (`mpi-core/engine/src/observe.rs`), C's calls take the
-//! turn by the long way ([`rwmpi_transport::Turns::observe`]), and the typed API's short collectives are not short.
+//! lock by the long way ([`rwmpi_transport::BigLocks::observe`]), and the typed API's short collectives are not short.
 //! What is left are looks in waits that have found nothing.
 //!
 //! All notes lie in memory that outlives the process ([`rwmpi_transport::Records`]), so a rank that is killed loses

@@ -1,8 +1,8 @@
 //! Takes the notes of one rank.
 //!
-//! Invariant: it belongs to whoever has the rank's turn. Calls may be in each other, as a function of the program's may
-//! call MPI, and threads may take turns within them: so each call remembers when it began, and what a wait adds goes to
-//! the call that is present then.
+//! Invariant: it belongs to whoever has the rank's lock. Calls may be in each other, as a function of the program's may
+//! call MPI, and threads may let each other in within them: so each call remembers when it began, and what a wait adds
+//! goes to the call that is present then.
 
 use std::cell::{Cell, RefCell};
 

@@ -86,7 +86,7 @@ impl<'a> Epoch<'a> {
     ) -> Result<(), Failure> {
         let team = self.team;
         let mut engine = team.process.engine();
-        let says = if team.poisons && team.is_in_trouble() {
+        let says = if team.spreads_trouble && team.is_in_trouble() {
             NOTHING
         } else {
             for part in parts {
@@ -237,7 +237,7 @@ impl<'a> Epoch<'a> {
 
     /// Says, after an announcement, that this rank uses the others' data no more.
     pub(in crate::collective) fn leave(&self) {
-        self.leave_as(self.team.poisons && self.team.is_in_trouble());
+        self.leave_as(self.team.spreads_trouble && self.team.is_in_trouble());
     }
 
     /// The same of a rank whose part the others can't count upon.
@@ -309,7 +309,7 @@ impl<'a> Epoch<'a> {
         op: &(impl Reduction + ?Sized),
         end: usize,
     ) -> Result<(), Failure> {
-        self.wait_for_those_beside(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
+        self.wait_for_same_processor(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
         // Later, what lies where the result goes is in the slot only.
         let stays = (own.start() as usize).abs_diff(result.start() as usize) >= result.len();
         let here = |rank| (rank == self.team.rank && (rank == 0 || stays)).then_some(own);
@@ -457,8 +457,8 @@ impl<'a> Epoch<'a> {
         let process = self.team.process;
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
-        if self.slots.crowded && !process.others_may_want_turn() {
-            self.look_where_crowded(rank, word, number)
+        if self.slots.oversubscribed && !process.others_may_want_lock() {
+            self.look_where_oversubscribed(rank, word, number)
         } else {
             self.look(rank, word, number, patience, next)
         }
@@ -475,9 +475,9 @@ impl<'a> Epoch<'a> {
     }
 
     /// Looks a while for a word that `rank` sets, where ranks share processors.
-    fn look_where_crowded(&self, rank: usize, word: SharedWord, number: u64) -> bool {
+    fn look_where_oversubscribed(&self, rank: usize, word: SharedWord, number: u64) -> bool {
         let (process, peer) = (self.team.process, self.team.peers[rank]);
-        if !process.engine().is_beside(peer) {
+        if !process.engine().shares_processor(peer) {
             return self.look(rank, word, number, LOOKS, None);
         }
         let mut engine = process.engine();
@@ -493,24 +493,24 @@ impl<'a> Epoch<'a> {
     /// way.
     #[inline]
     pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
-        self.wait_for_those_beside(|rank| self.wait_as_for_all(rank, self.number))
+        self.wait_for_same_processor(|rank| self.wait_as_for_all(rank, self.number))
     }
 
     /// As `wait` waits for each other rank, first those that cannot come before this one gives way.
     #[inline]
     fn wait_for_others(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
-        self.wait_for_those_beside(&wait)?;
+        self.wait_for_same_processor(&wait)?;
         self.others().try_for_each(wait)
     }
 
     #[inline]
-    fn wait_for_those_beside(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
-        if self.slots.crowded { self.beside().try_for_each(wait) } else { Ok(()) }
+    fn wait_for_same_processor(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+        if self.slots.oversubscribed { self.on_same_processor().try_for_each(wait) } else { Ok(()) }
     }
 
     /// Those that can come no further before this rank gives way.
-    fn beside(&self) -> impl Iterator<Item = usize> {
-        self.others().filter(|&rank| self.team.process.engine().is_beside(self.team.peers[rank]))
+    fn on_same_processor(&self) -> impl Iterator<Item = usize> {
+        self.others().filter(|&rank| self.team.process.engine().shares_processor(self.team.peers[rank]))
     }
 }
 

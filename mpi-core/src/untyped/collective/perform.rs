@@ -18,7 +18,7 @@ pub(super) async fn perform(prepared: &Prepared, ranks: Ranks<'_>) -> Outcome {
         Ranks::One(team) => {
             let (trouble, one_length) = (Trouble::default(), prepared.is_of_one_length());
             let trouble_of = one_length.then_some(&trouble);
-            apart(|| within(prepared, Team { trouble: trouble_of, poisons: one_length, ..team })).await?;
+            apart(|| within(prepared, Team { trouble: trouble_of, spreads_trouble: one_length, ..team })).await?;
             trouble.outcome()
         }
         Ranks::Two(groups) => apart(|| between(prepared, groups)).await,

@@ -112,7 +112,7 @@ impl Window {
             let Some(origin) = self.group().find(found.source) else {
                 let what = "asks something of a window that it has no part in";
                 let fault = PeerFault { peer: found.source as usize, what };
-                return Err(engine.poisoned(Failure::Fault(fault)));
+                return Err(engine.fail(Failure::Fault(fault)));
             };
             let mut bytes = Vec::new();
             if bytes.try_reserve_exact(found.bytes as usize).is_ok() {

@@ -67,7 +67,7 @@ fn claims_and_signals_are_of_their_lane() {
 #[test]
 fn who_sleeps_is_woken_from_its_lane() {
     let [mut a, mut b] = pairs();
-    assert!(a.iter_mut().all(|fabric| fabric.hang_bell(true)));
+    assert!(a.iter_mut().all(|fabric| fabric.arm_doorbell(true)));
     let sleep = |fabric: &NodeFabric| fabric.control(0).sleeping.load(Ordering::Relaxed) != AWAKE;
     push(&mut b[1], 0, 0);
     assert_eq!(a.each_ref().map(sleep), [true, false]);

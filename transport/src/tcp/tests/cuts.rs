@@ -10,7 +10,7 @@ use crate::tcp::link::Watched;
 use crate::tcp::stingy;
 
 const RUNS: u64 = 300;
-/// Bytes that one end may write into at the other, and that payloads can be diverted to.
+/// Bytes that one end may write into at the other, and that payloads can be placed.
 const AREA: usize = 640 << 10;
 /// Rounds in a row without anything new after which nothing will ever come.
 const PATIENCE: usize = 500;
@@ -49,7 +49,7 @@ struct End {
     fabric: TcpFabric,
     /// What the peer writes into.
     area: WriteSpan<'static>,
-    /// What payloads of the peer's are diverted to, one behind the other.
+    /// What payloads of the peer's are placed, one behind the other.
     field: WriteSpan<'static>,
     landed: usize,
     /// The peer's area, as it may be named here.
@@ -76,7 +76,7 @@ struct Met {
     notices: usize,
     notices_without_credit: usize,
     halted_writes: usize,
-    diverted: usize,
+    placed: usize,
     withdrawn: usize,
     signals: usize,
 }
@@ -228,7 +228,7 @@ impl End {
     }
 
     /// Has the payload of a cell that begins to arrive put elsewhere, if there is one.
-    fn divert(&mut self, other: &mut End, random: &mut Random, met: &mut Met) {
+    fn place_directly(&mut self, other: &mut End, random: &mut Random, met: &mut Met) {
         let peer = self.peer();
         let Some(coming) = self.fabric.coming(peer) else { return };
         let sent = other.sent[Queue::Messages as usize].front_mut().expect("something that nobody sent");
@@ -240,8 +240,8 @@ impl End {
         let withdraws = random.chance(20);
         sent.landing = Some((address, self.landed, withdraws));
         self.landed += coming.len;
-        self.fabric.divert(peer, &address, [sent.header[0], NOTE, 0, 0]);
-        met.diverted += 1;
+        self.fabric.place_directly(peer, &address, [sent.header[0], NOTE, 0, 0]);
+        met.placed += 1;
         if withdraws {
             self.fabric.withdraw(peer, &address);
             let before = contents(self.field, 0, AREA);
@@ -272,7 +272,7 @@ impl End {
             10 => self.fabric.pay_debts(),
             11 => self.fabric.poll(Duration::ZERO),
             12..14 => {
-                self.divert(other, random, met);
+                self.place_directly(other, random, met);
                 for _ in 0..random.below(20) {
                     self.take(other, Queue::Messages);
                 }
@@ -358,7 +358,7 @@ fn whatever_two_ends_do_survives_any_cut() {
     let mut met = Met::default();
     let are_enough = for_each_seed(RUNS, |seed| run(seed, &places, &mut met));
     println!("{met:?}");
-    let Met { cells, refusals, notices, notices_without_credit, halted_writes, diverted, withdrawn, signals } = met;
-    let all = [cells, refusals, notices, notices_without_credit, halted_writes, diverted, withdrawn, signals];
+    let Met { cells, refusals, notices, notices_without_credit, halted_writes, placed, withdrawn, signals } = met;
+    let all = [cells, refusals, notices, notices_without_credit, halted_writes, placed, withdrawn, signals];
     assert!(!are_enough || all.iter().all(|&count| count > 10), "{met:?}");
 }

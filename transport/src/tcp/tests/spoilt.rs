@@ -147,9 +147,9 @@ struct Receiver {
     fabric: TcpFabric,
     random: Random,
     found: [Vec<(Header, Vec<u8>)>; QUEUES],
-    /// Where payloads are diverted to, and which one is at present.
+    /// Where payloads are placed, and which one is at present.
     field: WriteSpan<'static>,
-    diverted: Option<(RemoteAddress, Header)>,
+    placed: Option<(RemoteAddress, Header)>,
 }
 
 impl Receiver {
@@ -160,7 +160,7 @@ impl Receiver {
         self.fabric.read(1, queue, &arrival, 0, WriteSpan::from(&mut payload[..]));
         self.fabric.pop(1, queue);
         let (mut header, is_note) = (arrival.header, arrival.header == NOTE);
-        if is_note && let Some((address, meant)) = self.diverted.take() {
+        if is_note && let Some((address, meant)) = self.placed.take() {
             header = meant;
             payload = contents(self.field)[GUARD..][..address.len as usize].to_vec();
             self.take_field_back(&address);
@@ -169,13 +169,13 @@ impl Receiver {
         true
     }
 
-    fn divert(&mut self) {
-        if self.diverted.is_none()
+    fn place_directly(&mut self) {
+        if self.placed.is_none()
             && let Some(coming) = self.fabric.coming(1)
         {
             let address = self.fabric.hand_out(1, self.field.part(GUARD, coming.len));
-            self.fabric.divert(1, &address, NOTE);
-            self.diverted = Some((address, coming.header));
+            self.fabric.place_directly(1, &address, NOTE);
+            self.placed = Some((address, coming.header));
         }
     }
 
@@ -211,7 +211,7 @@ fn run(seed: u64, area: WriteSpan<'static>, field: WriteSpan<'static>) -> Option
     fabric.adopt(1, ours.into());
     (0..PUSHED).for_each(|number| push(&mut fabric, 1, number));
     let _stinginess = random.chance(70).then(|| stingy::begin(Random::of_seed(!seed)));
-    let mut receiver = Receiver { fabric, random, found: Default::default(), field, diverted: None };
+    let mut receiver = Receiver { fabric, random, found: Default::default(), field, placed: None };
     let (mut rest, mut quiet, mut withdrawn) = (&stream.bytes[..], 0, None);
     while receiver.fabric.links[1].socket().is_some() {
         assert!(quiet < PATIENCE, "the end of the stream is not noticed");
@@ -231,7 +231,7 @@ fn run(seed: u64, area: WriteSpan<'static>, field: WriteSpan<'static>) -> Option
         let inboxes = &receiver.fabric.links[1].inboxes;
         assert!(inboxes.iter().all(|inbox| inbox.kept() <= credit::MOST_KEPT), "it keeps more than was lent");
         if receiver.random.chance(30) {
-            receiver.divert();
+            receiver.place_directly();
         }
         let some = receiver.random.below(20);
         let taken =
@@ -243,7 +243,7 @@ fn run(seed: u64, area: WriteSpan<'static>, field: WriteSpan<'static>) -> Option
         }
     }
     [Queue::Messages, Queue::Requests].iter().for_each(|&queue| while receiver.take(queue) {});
-    if let Some((address, _)) = receiver.diverted {
+    if let Some((address, _)) = receiver.placed {
         receiver.take_field_back(&address);
     }
     let now = contents(area);

@@ -8,22 +8,22 @@ use crate::segment::Segment;
 use crate::{Signal, signal};
 
 /// Rings at a peer, from any thread of its process.
-pub struct Bell {
+pub struct Doorbell {
     segment: Arc<Segment>,
     me: usize,
-    sockets: Option<SocketBell>,
+    sockets: Option<SocketDoorbell>,
 }
 
 /// Where a peer hears it that sleeps where its sockets are.
-pub(crate) struct SocketBell {
+pub(crate) struct SocketDoorbell {
     pub(crate) descriptor: Arc<OwnedFd>,
     /// It sleeps nowhere else.
     pub(crate) always: bool,
 }
 
-impl Bell {
-    pub(crate) fn new(segment: Arc<Segment>, me: usize, sockets: Option<SocketBell>) -> Bell {
-        Bell { segment, me, sockets }
+impl Doorbell {
+    pub(crate) fn new(segment: Arc<Segment>, me: usize, sockets: Option<SocketDoorbell>) -> Doorbell {
+        Doorbell { segment, me, sockets }
     }
 
     /// Wakes the peer if it sleeps; if it is about to, it will not.
@@ -36,8 +36,8 @@ impl Bell {
     }
 }
 
-impl fmt::Debug for Bell {
+impl fmt::Debug for Doorbell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bell").field("me", &self.me).finish_non_exhaustive()
+        f.debug_struct("Doorbell").field("me", &self.me).finish_non_exhaustive()
     }
 }

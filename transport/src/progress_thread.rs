@@ -1,9 +1,9 @@
 //! A thread of the library's own that makes progress while the program's threads are elsewhere.
 //!
-//! It never waits for the turn and never keeps anybody from it: it comes on visits ([`Turn::visit`]), when nobody has
-//! called for a while, and before it goes it sees to it that whoever has something for this peer rings it. From then on
-//! it sleeps, and costs nothing. Where it finds the program's threads at work, it is not needed: then it naps, or, if
-//! they sleep, sleeps until they are woken.
+//! It never waits for the lock and never keeps anybody from it: it takes it if it is idle ([`BigLock::lock_if_idle`]),
+//! when nobody has called for a while, and before it goes it sees to it that whoever has something for this peer rings
+//! it. From then on it sleeps, and costs nothing. Where it finds the program's threads at work, it is not needed: then
+//! it naps, or, if they sleep, sleeps until they are woken.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -16,12 +16,12 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::time::Timespec;
 
-use crate::Turn;
+use crate::BigLock;
+use crate::big_lock::IdleGuard;
 use crate::descriptor::raised;
 use crate::primitive::{self, AtomicU32, Ordering, fence};
 use crate::segment::Segment;
 use crate::sleep::AWAKE;
-use crate::turn::Visit;
 
 /// How long nobody must have called before it comes.
 const NAP: Duration = Duration::from_micros(500);
@@ -34,8 +34,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 const NO: u32 = 0;
 const YES: u32 = 1;
 
-/// Where a worker sleeps: known to it and to its peer's fabric.
-pub struct Cot {
+/// Where a progress thread sleeps: known to it and to its peer's fabric.
+pub struct SleepState {
     segment: Arc<Segment>,
     me: usize,
     sockets: Option<Sockets>,
@@ -46,26 +46,26 @@ pub struct Cot {
     over: AtomicU32,
 }
 
-/// What wakes a worker whose peer listens to sockets.
+/// What wakes a progress thread whose peer listens to sockets.
 struct Sockets {
     /// Readable when one of these has something.
     all: OwnedFd,
-    /// Readable when the peer itself wakes the worker.
+    /// Readable when the peer itself wakes the progress thread.
     own: OwnedFd,
 }
 
-impl Cot {
-    pub(crate) fn new(segment: Arc<Segment>, me: usize, sockets: Option<OwnedFd>) -> io::Result<Cot> {
+impl SleepState {
+    pub(crate) fn new(segment: Arc<Segment>, me: usize, sockets: Option<OwnedFd>) -> io::Result<SleepState> {
         let own = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(raised);
         let sockets = sockets.map(|all| io::Result::Ok(Sockets { all, own: own()? })).transpose()?;
-        Ok(Cot { segment, me, sockets, occupied: AtomicU32::new(NO), over: AtomicU32::new(NO) })
+        Ok(SleepState { segment, me, sockets, occupied: AtomicU32::new(NO), over: AtomicU32::new(NO) })
     }
 
-    /// Sleeps after a visit, or one that was not to be. Until the peer is rung, if its sleeping flag is raised, by
-    /// whomever; else for a nap.
-    fn sleep(&self, visited: bool, nap: Duration) {
+    /// Sleeps after it has made progress, or has found the program at work. Until the peer is rung, if its sleeping
+    /// flag is raised, by whomever; else for a nap.
+    fn sleep(&self, was_idle: bool, nap: Duration) {
         let flag = &self.segment.control(self.me).sleeping;
-        if !visited || flag.load(Ordering::Relaxed) == AWAKE {
+        if !was_idle || flag.load(Ordering::Relaxed) == AWAKE {
             // Whoever is at work there may leave for long what would wake us.
             thread::park_timeout(nap);
         }
@@ -97,7 +97,7 @@ impl Cot {
         }
     }
 
-    /// Has the worker end soon.
+    /// Has the progress thread end soon.
     fn end(&self) {
         self.over.store(YES, Ordering::Relaxed);
         self.segment.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
@@ -120,52 +120,52 @@ impl Sockets {
     }
 }
 
-/// A thread that comes on visits.
-pub struct Worker {
-    cot: Arc<Cot>,
+/// A thread that makes progress when the lock is idle.
+pub struct ProgressThread {
+    sleep_state: Arc<SleepState>,
     thread: JoinHandle<()>,
     /// Its process: a forked child has no such thread.
     process: u32,
 }
 
-impl Worker {
-    /// Starts one. What it does on each visit is `visit`, which says whether there was anything to do, or that there
-    /// will be no more visits.
+impl ProgressThread {
+    /// Starts one. `progress` is what it does with the lock; it says whether there was anything to do, or that this
+    /// was the last time.
     ///
     /// # Errors
     /// If the system refuses a thread.
     pub fn start(
-        turn: &'static Turn,
-        cot: Arc<Cot>,
-        mut visit: impl FnMut(&Visit<'_>) -> ControlFlow<(), bool> + Send + 'static,
-    ) -> io::Result<Worker> {
-        let its_cot = cot.clone();
+        lock: &'static BigLock,
+        sleep_state: Arc<SleepState>,
+        mut progress: impl FnMut(&IdleGuard<'_>) -> ControlFlow<(), bool> + Send + 'static,
+    ) -> io::Result<ProgressThread> {
+        let its_state = sleep_state.clone();
         let work = move || {
-            let mut before = turn.coming_and_going();
+            let mut before = lock.coming_and_going();
             let mut nap = NAP;
-            while its_cot.over.load(Ordering::Relaxed) == NO {
-                let is_quiet = turn.coming_and_going() == before;
-                let visited = if is_quiet { turn.visit().map(|taken| visit(&taken)) } else { None };
-                nap = match visited {
+            while its_state.over.load(Ordering::Relaxed) == NO {
+                let is_quiet = lock.coming_and_going() == before;
+                let was_idle = if is_quiet { lock.lock_if_idle().map(|guard| progress(&guard)) } else { None };
+                nap = match was_idle {
                     Some(ControlFlow::Break(())) => return,
                     Some(ControlFlow::Continue(true)) => NAP,
                     Some(ControlFlow::Continue(false)) | None => (2 * nap).min(LONGEST_NAP),
                 };
-                before = turn.coming_and_going();
-                its_cot.sleep(visited.is_some(), nap);
+                before = lock.coming_and_going();
+                its_state.sleep(was_idle.is_some(), nap);
             }
         };
         // Signals are for the program's threads. A new thread inherits the mask.
         let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let started = thread::Builder::new().name("rwmpi-progress".to_owned()).spawn(work);
         mask.thread_set_mask()?;
-        Ok(Worker { cot, thread: started?, process: std::process::id() })
+        Ok(ProgressThread { sleep_state, thread: started?, process: std::process::id() })
     }
 
-    /// Returns when it has ended: it does not come any more. The present thread may have the turn.
+    /// Returns when it has ended: it does not come any more. The present thread may have the lock.
     pub fn stop(self) {
         if self.process == std::process::id() && self.thread.thread().id() != thread::current().id() {
-            self.cot.end();
+            self.sleep_state.end();
             self.thread.thread().unpark();
             // A panic of its is nobody's any more.
             let _ = self.thread.join();
@@ -173,9 +173,9 @@ impl Worker {
     }
 }
 
-impl std::fmt::Debug for Worker {
+impl std::fmt::Debug for ProgressThread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Worker").field("process", &self.process).finish_non_exhaustive()
+        f.debug_struct("ProgressThread").field("process", &self.process).finish_non_exhaustive()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The library's own buffer: copies of messages that could not leave at once, so that their sends are complete.
 //!
 //! Sends that the program asked to be buffered are copied unless they leave at once, in memory of their own where there
-//! is no room. A rank with a worker copies whatever can't leave, since somebody sees to it while the program is
-//! elsewhere. Others copy only what they announce to a receiver that was late before: that needs nobody here, as the
+//! is no room. A rank with a progress thread copies whatever can't leave, since somebody sees to it while the program
+//! is elsewhere. Others copy only what they announce to a receiver that was late before: that needs nobody here, as the
 //! receiver fetches it from the buffer as it would from the program's memory. What finds no room is sent from where it
 //! is.
 
@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use rwmpi_transport::{Fabric, ReadSpan, WriteSpan};
 
+use super::buffer_pool::BufferPool;
 use super::operation::Stage;
 use super::pieces::Source;
-use super::spare::Spare;
 use super::{Engine, Failure, Operation, OperationId, SendMode};
 use crate::Mark;
 use crate::buffer::owned_span;
@@ -29,18 +29,18 @@ pub(super) const LATE: u32 = if cfg!(test) { 3 } else { 1000 };
 
 /// How much it holds.
 #[derive(Debug)]
-pub struct LibraryBuffer {
+pub struct BounceBuffer {
     /// Bytes, at most.
     size: usize,
     used: Cell<usize>,
     /// Memory of earlier copies.
-    spare: RefCell<Spare>,
+    pool: RefCell<BufferPool>,
 }
 
-impl LibraryBuffer {
+impl BounceBuffer {
     /// One that holds so many bytes.
-    pub(super) fn new(size: usize) -> LibraryBuffer {
-        LibraryBuffer { size, used: Cell::new(0), spare: RefCell::new(Spare::new(size)) }
+    pub(super) fn new(size: usize) -> BounceBuffer {
+        BounceBuffer { size, used: Cell::new(0), pool: RefCell::new(BufferPool::new(size)) }
     }
 
     /// Whether there is room for a copy of so many bytes.
@@ -51,14 +51,14 @@ impl LibraryBuffer {
     /// Memory of so many bytes, or some more.
     fn take(self: &Rc<Self>, len: usize) -> OwnedData {
         self.used.set(self.used.get() + len + OVERHEAD);
-        let mut bytes = self.spare.borrow_mut().take(len);
+        let mut bytes = self.pool.borrow_mut().take(len);
         bytes.resize(bytes.len().max(len), 0);
         OwnedData { bytes, len, counted: Some(self.clone()) }
     }
 
     fn give_back(&self, bytes: Vec<u8>, len: usize) {
         self.used.set(self.used.get() - len - OVERHEAD);
-        self.spare.borrow_mut().give_back(bytes);
+        self.pool.borrow_mut().give_back(bytes);
     }
 }
 
@@ -69,7 +69,7 @@ pub struct OwnedData {
     bytes: Vec<u8>,
     len: usize,
     /// Where it counts.
-    counted: Option<Rc<LibraryBuffer>>,
+    counted: Option<Rc<BounceBuffer>>,
 }
 
 impl OwnedData {
@@ -96,7 +96,7 @@ impl Drop for OwnedData {
 impl<F: Fabric> Engine<F> {
     /// Lets all sends complete as soon as they are copied, up to so many bytes at a time.
     pub fn buffer_sends(&mut self, size: usize) {
-        self.buffer = Rc::new(LibraryBuffer::new(size));
+        self.buffer = Rc::new(BounceBuffer::new(size));
         self.copies_all = true;
     }
 

@@ -11,7 +11,7 @@ const WORTH_KEEPING: usize = 1024;
 
 /// Pieces of memory by length.
 #[derive(Debug)]
-pub(super) struct Spare {
+pub(super) struct BufferPool {
     /// Those of at least 2^n bytes and less than twice as many, at n.
     pieces: [Vec<Vec<u8>>; usize::BITS as usize],
     /// Bytes of all.
@@ -20,10 +20,10 @@ pub(super) struct Spare {
     most: usize,
 }
 
-impl Spare {
+impl BufferPool {
     /// Holds up to `most` bytes.
-    pub(super) fn new(most: usize) -> Spare {
-        Spare { pieces: [const { Vec::new() }; usize::BITS as usize], held: 0, most }
+    pub(super) fn new(most: usize) -> BufferPool {
+        BufferPool { pieces: [const { Vec::new() }; usize::BITS as usize], held: 0, most }
     }
 
     /// Memory that has room for so many bytes; what is in it is of no meaning, and may be shorter.
@@ -62,16 +62,16 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Room for `len` bytes, none of which has arrived.
-    pub(super) fn with_room(len: usize, spare: &mut Spare) -> Kept {
+    pub(super) fn with_room(len: usize, pool: &mut BufferPool) -> Kept {
         let inline: SmallVec<[u8; 32]> = SmallVec::new();
-        let bytes = if len <= inline.inline_size() { inline } else { SmallVec::from_vec(spare.take(len)) };
+        let bytes = if len <= inline.inline_size() { inline } else { SmallVec::from_vec(pool.take(len)) };
         Kept { bytes, arrived: 0 }
     }
 
     /// Gives the memory back.
-    pub(super) fn clear(self, spare: &mut Spare) {
+    pub(super) fn clear(self, pool: &mut BufferPool) {
         if self.bytes.spilled() {
-            spare.give_back(self.bytes.into_vec());
+            pool.give_back(self.bytes.into_vec());
         }
     }
 
@@ -97,34 +97,34 @@ mod tests {
 
     #[test]
     fn memory_is_used_again() {
-        let mut spare = Spare::new(64 << 10);
-        let mut kept = Kept::with_room(5000, &mut spare);
+        let mut pool = BufferPool::new(64 << 10);
+        let mut kept = Kept::with_room(5000, &mut pool);
         kept.arrive(3000).fill(1);
         kept.arrive(2000).fill(2);
         assert_eq!((kept.data().len(), kept.data()[2999], kept.data()[3000]), (5000, 1, 2));
         let place = kept.data().as_ptr();
-        kept.clear(&mut spare);
-        let mut again = Kept::with_room(8000, &mut spare);
+        kept.clear(&mut pool);
+        let mut again = Kept::with_room(8000, &mut pool);
         assert!(again.data().is_empty(), "nothing has arrived of the next one");
         again.arrive(8000).fill(3);
         assert_eq!((again.data().as_ptr(), again.data().len()), (place, 8000));
-        assert_eq!(spare.held, 0);
+        assert_eq!(pool.held, 0);
     }
 
     #[test]
     fn no_more_is_held_than_may_be() {
-        let mut spare = Spare::new(20_000);
-        let pieces: Vec<_> = (0..4).map(|_| spare.take(8000)).collect();
-        pieces.into_iter().for_each(|piece| spare.give_back(piece));
-        assert_eq!(spare.held, 2 * 8192);
-        spare.give_back(vec![0; 100]);
-        assert_eq!(spare.held, 2 * 8192, "short memory is not kept");
+        let mut pool = BufferPool::new(20_000);
+        let pieces: Vec<_> = (0..4).map(|_| pool.take(8000)).collect();
+        pieces.into_iter().for_each(|piece| pool.give_back(piece));
+        assert_eq!(pool.held, 2 * 8192);
+        pool.give_back(vec![0; 100]);
+        assert_eq!(pool.held, 2 * 8192, "short memory is not kept");
     }
 
     #[test]
     fn short_data_lie_in_place() {
-        let mut spare = Spare::new(1 << 20);
-        let mut kept = Kept::with_room(32, &mut spare);
+        let mut pool = BufferPool::new(1 << 20);
+        let mut kept = Kept::with_room(32, &mut pool);
         kept.arrive(32).fill(7);
         assert!(!kept.bytes.spilled());
         assert_eq!(kept.data(), [7; 32]);

@@ -1,20 +1,20 @@
 //! Threads of the program, of which one at a time is the rank, or one of its lanes.
 //!
-//! Every call takes the turn, and gives it back at its end; one that waits lets others in meanwhile
+//! Every call takes the lock, and gives it back at its end; one that waits lets others in meanwhile
 //! ([`rwmpi_core::Turns`] says how). Where the program has promised that one thread at a time calls (below
-//! MPI_THREAD_MULTIPLE), and the library has none of its own ([`crate::worker`]), a call only says that its thread is
-//! inside, so that a broken promise is found out ([`crate::rank::rank`]). Until a thread level is settled, any thread
-//! may call: then turns are taken too.
+//! MPI_THREAD_MULTIPLE), and the library has none of its own ([`crate::progress_thread`]), a call only says that its
+//! thread is inside, so that a broken promise is found out ([`crate::rank::rank`]). Until a thread level is settled,
+//! any thread may call: then locks are taken too.
 //!
-//! Where the rank has several lanes, each has a turn. A call that touches nothing but what belongs to one lane takes
-//! that lane's turn ([`Place`]); all others take all turns.
+//! Where the rank has several lanes, each has a lock. A call that touches nothing but what belongs to one lane takes
+//! that lane's lock ([`Place`]); all others take all locks.
 //!
 //! The program's functions run without it ([`call_program`]): they may take as long as they like, wait for threads that
-//! are in a call themselves, and call MPI. One that leaves by `longjmp` leaves no turn behind.
+//! are in a call themselves, and call MPI. One that leaves by `longjmp` leaves no lock behind.
 
 use std::cell::Cell;
 
-use rwmpi_core::{Result, Turns, Universe};
+use rwmpi_core::{BigLocks, Result, Universe};
 
 use crate::argument::{Out, OutArray, c_int};
 use crate::exception::catching;
@@ -24,9 +24,9 @@ use crate::noting;
 use crate::rank::are_tasks_in_calls;
 use crate::request_table::{SENT, completes_alone};
 
-pub(crate) static TURNS: Turns = Turns::new();
+pub(crate) static BIG_LOCKS: BigLocks = BigLocks::new();
 
-/// What is wrong where [`Turns::others_are_inside`].
+/// What is wrong where [`BigLocks::others_are_inside`].
 pub(crate) const BROKEN_PROMISE: &str = "two threads of this process are in MPI at the same time, which the program has promised not to \
      do: call MPI_Init_thread with MPI_THREAD_MULTIPLE, or let one thread at a time call MPI";
 
@@ -53,12 +53,12 @@ impl Place {
 
     /// A communicator or a request, and other things besides.
     pub fn of<A: Abi>(handle: A::Handle) -> Place {
-        Place::in_lane(lane_of(A::code(handle), TURNS.lanes()), false)
+        Place::in_lane(lane_of(A::code(handle), BIG_LOCKS.lanes()), false)
     }
 
     /// A communicator and predefined datatypes and operations, if these are such.
     pub fn alone_with<A: Abi>(communicator: A::Handle, others: &[A::Handle]) -> Place {
-        // What the program makes has the uppermost bit. Of the predefined, what has it too only takes more turns than
+        // What the program makes has the uppermost bit. Of the predefined, what has it too only takes more locks than
         // it needs.
         let is_alone = others.iter().all(|&other| A::code(other) >> 31 == 0);
         Place { is_alone, ..Place::of::<A>(communicator) }
@@ -78,7 +78,7 @@ impl Place {
                 continue;
             }
             // Only sends and receives complete without the program's functions, its datatypes and other lanes.
-            let own = Place::in_lane(lane_of(code, TURNS.lanes()), completes_alone(code));
+            let own = Place::in_lane(lane_of(code, BIG_LOCKS.lanes()), completes_alone(code));
             if place.is_some_and(|place| place != own) {
                 return Place { is_alone: false, ..own };
             }
@@ -102,7 +102,7 @@ pub fn in_turn<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
 /// Runs the body of the call `name` that is about that place.
 #[inline(always)]
 pub fn in_turn_at<R>(name: &'static str, place: impl FnOnce() -> Place, body: impl FnOnce() -> R) -> R {
-    let _held = TURNS.take_of(|| {
+    let _held = BIG_LOCKS.take_of(|| {
         let Place { lane, is_alone } = place();
         LANE.set(lane);
         let is_noted = noting::announce(name);
@@ -116,42 +116,42 @@ pub fn in_turn_at<R>(name: &'static str, place: impl FnOnce() -> Place, body: im
 /// # Errors
 /// If an exception has left it, which goes on when the present call has ended ([`crate::exception`]).
 pub(crate) fn call_program<R>(function: impl FnOnce() -> R) -> Result<R> {
-    let note = TURNS.of(lane()).note();
+    let note = BIG_LOCKS.of(lane()).note();
     let returned = outside(|| catching(function));
-    TURNS.of(lane()).set_note(note);
+    BIG_LOCKS.of(lane()).set_note(note);
     returned
 }
 
-/// Calls a function that may take as long as it likes, without the turn.
+/// Calls a function that may take as long as it likes, without the lock.
 pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
     let lane = LANE.get();
-    let result = TURNS.outside(function);
+    let result = BIG_LOCKS.outside(function);
     LANE.set(lane);
     result
 }
 
-/// Calls a function that is about what belongs to no lane, in a call that may have one lane's turn. Others may have it
+/// Calls a function that is about what belongs to no lane, in a call that may have one lane's lock. Others may have it
 /// in between.
 pub(crate) fn with_all<R>(function: impl FnOnce() -> R) -> R {
     let lane = LANE.get();
-    let note = TURNS.of(lane).note();
-    TURNS.with_all(|| {
-        TURNS.of(lane).set_note(note);
+    let note = BIG_LOCKS.of(lane).note();
+    BIG_LOCKS.with_all(|| {
+        BIG_LOCKS.of(lane).set_note(note);
         function()
     })
 }
 
-/// Settles, for as long as the process is a rank, whether it takes turns; the thread level that it gets.
-pub(crate) fn settle<A: Abi>(universe: &Universe, required: c_int, has_workers: bool) -> Result<c_int> {
+/// Settles, for as long as the process is a rank, whether it takes locks; the thread level that it gets.
+pub(crate) fn settle<A: Abi>(universe: &Universe, required: c_int, has_progress_threads: bool) -> Result<c_int> {
     let is_noted = universe.recorder().is_some();
     let most = if required >= A::THREAD_MULTIPLE {
-        if !has_workers {
-            universe.share(&TURNS)?;
+        if !has_progress_threads {
+            universe.share(&BIG_LOCKS)?;
         }
         A::THREAD_MULTIPLE
     } else {
-        if !has_workers && !is_noted {
-            TURNS.trust();
+        if !has_progress_threads && !is_noted {
+            BIG_LOCKS.trust();
         }
         A::THREAD_SERIALIZED
     };

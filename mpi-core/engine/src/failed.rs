@@ -2,7 +2,7 @@
 //! any more.
 //!
 //! A failure of the transport (not: a message that is too long) means that this rank no longer knows what its peers
-//! will do. From then on the engine is *poisoned*: it deals with nothing that arrives, and every call reports the first
+//! will do. From then on the engine is *failed*: it deals with nothing that arrives, and every call reports the first
 //! failure. But its operations' buffers go back to the program with the error, and a peer that does not know of the
 //! failure may still be copying from or to them. So each is taken back first: a receive by its claim word, or, where
 //! bytes arrive only by this rank's own doing, by withdrawing its buffer; a shared transfer by taking all chunks that
@@ -20,7 +20,7 @@ impl<F: Fabric> Engine<F> {
     /// The first failure, if there was one.
     #[inline]
     pub fn check_alive(&self) -> Result<(), Failure> {
-        match self.poison {
+        match self.failed {
             None => Ok(()),
             Some(failure) => Err(failure),
         }
@@ -28,8 +28,8 @@ impl<F: Fabric> Engine<F> {
 
     /// The transport has failed; gives the failure to report.
     #[cold]
-    pub fn poisoned(&mut self, failure: Failure) -> Failure {
-        let first = *self.poison.get_or_insert(failure);
+    pub fn fail(&mut self, failure: Failure) -> Failure {
+        let first = *self.failed.get_or_insert(failure);
         self.settle_short_cuts();
         first
     }
@@ -39,7 +39,7 @@ impl<F: Fabric> Engine<F> {
     /// Does not return if a peer might still touch the buffer.
     #[cold]
     pub fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure {
-        let failure = self.poisoned(failure);
+        let failure = self.fail(failure);
         if !self.take_back(id) {
             let what = failure.words(|peer| peer as usize);
             let what = format!("{what}. A buffer could not be taken back from its peers, so the job ends here");
@@ -69,9 +69,9 @@ impl<F: Fabric> Engine<F> {
 }
 
 impl<F: Fabric> Drop for Engine<F> {
-    /// Copies of messages that peers may still read outlive a poisoned engine.
+    /// Copies of messages that peers may still read outlive a failed engine.
     fn drop(&mut self) {
-        if self.poison.is_none() {
+        if self.failed.is_none() {
             return;
         }
         for operation in self.operations.drain() {

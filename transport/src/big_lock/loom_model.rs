@@ -1,5 +1,5 @@
-//! Turns and visits under loom: never two at a time, and whoever has the turn sees what was done before. Run as the
-//! model of the ring.
+//! The lock, and taking it if it is idle, under loom: never two at a time, and whoever has the lock sees what was done
+//! before. Run as the model of the ring.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -12,62 +12,62 @@ use crate::primitive::{BROKEN, Broken};
 
 /// Rings at nobody: nobody sleeps in a fabric here.
 #[derive(Debug)]
-pub struct Bell;
+pub struct Doorbell;
 
-impl Bell {
+impl Doorbell {
     pub(super) fn ring(&self) {}
 }
 
-/// A turn, and what only its owner may touch: loom notices if two do.
+/// A lock, and what only its owner may touch: loom notices if two do.
 struct World {
-    turn: Turn,
+    lock: BigLock,
     count: Cell<u32>,
 }
 
-// SAFETY: `count` is for who has the turn; if two have it, loom notices.
+// SAFETY: `count` is for who has the lock; if two have it, loom notices.
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
 
 impl World {
-    /// One that favours the present thread.
+    /// One that is biased to the present thread.
     fn new() -> Arc<World> {
-        let world = Arc::new(World { turn: Turn::new(), count: Cell::new(0) });
-        let taken = world.turn.take();
-        world.turn.share(Bell);
+        let world = Arc::new(World { lock: BigLock::new(), count: Cell::new(0) });
+        let taken = world.lock.take();
+        world.lock.share(Doorbell);
         drop(taken);
         world
     }
 
     fn call(&self) {
-        let _taken = self.turn.take();
+        let _taken = self.lock.take();
         self.count.set(self.count.get() + 1);
     }
 
     /// Whether it came to that.
-    fn visit(&self) -> bool {
-        let visit = self.turn.visit();
-        if visit.is_some() {
+    fn lock_if_idle(&self) -> bool {
+        let guard = self.lock.lock_if_idle();
+        if guard.is_some() {
             self.count.set(self.count.get() + 1);
         }
-        visit.is_some()
+        guard.is_some()
     }
 }
 
-/// The favoured thread calls twice, while another visits.
-fn calls_and_visits() {
+/// The bias owner calls twice, while another takes the lock if it is idle.
+fn calls_and_idle_locks() {
     let world = World::new();
     let others = world.clone();
-    let visitor = thread::spawn(move || u32::from(others.visit()));
+    let idle_locker = thread::spawn(move || u32::from(others.lock_if_idle()));
     world.call();
     world.call();
-    let visits = visitor.join().unwrap();
-    let _taken = world.turn.take();
-    assert_eq!(world.count.get(), 2 + visits);
-    assert!(world.turn.is_favoured());
+    let idle_locks = idle_locker.join().unwrap();
+    let _taken = world.lock.take();
+    assert_eq!(world.count.get(), 2 + idle_locks);
+    assert!(world.lock.is_biased());
 }
 
-/// A second thread ends the favour.
+/// A second thread ends the bias.
 fn calls_of_two() {
     let world = World::new();
     let others = world.clone();
@@ -78,32 +78,32 @@ fn calls_of_two() {
     assert_eq!(world.count.get(), 3);
 }
 
-/// The favour goes to one who calls in a row, given up by another who found nothing.
+/// The bias goes to one who calls in a row, given up by another who found nothing.
 fn calls_in_a_row() {
     let world = World::new();
     let others = world.clone();
     let other = thread::spawn(move || (0..2).for_each(|_| others.call()));
-    let taken = world.turn.take();
+    let taken = world.lock.take();
     world.count.set(world.count.get() + 1);
-    world.turn.found(false);
+    world.lock.found(false);
     drop(taken);
     world.call();
     other.join().unwrap();
-    let _taken = world.turn.take();
+    let _taken = world.lock.take();
     assert_eq!(world.count.get(), 4);
 }
 
-/// Both, and a visitor.
-fn calls_of_two_and_a_visit() {
+/// Both, and one that takes the idle lock.
+fn calls_of_two_and_an_idle_lock() {
     let world = World::new();
-    let (calling, visiting) = (world.clone(), world.clone());
+    let (calling, idle) = (world.clone(), world.clone());
     let caller = thread::spawn(move || calling.call());
-    let visitor = thread::spawn(move || u32::from(visiting.visit()));
+    let idle_locker = thread::spawn(move || u32::from(idle.lock_if_idle()));
     world.call();
     caller.join().unwrap();
-    let visits = visitor.join().unwrap();
-    let _taken = world.turn.take();
-    assert_eq!(world.count.get(), 2 + visits);
+    let idle_locks = idle_locker.join().unwrap();
+    let _taken = world.lock.take();
+    assert_eq!(world.count.get(), 2 + idle_locks);
 }
 
 /// One waits asleep for what another does. A wake-up that is lost is a deadlock.
@@ -111,9 +111,9 @@ fn news_for_one_who_sleeps() {
     let world = World::new();
     let others = world.clone();
     let other = thread::spawn(move || others.call());
-    let taken = world.turn.take();
+    let taken = world.lock.take();
     while world.count.get() == 0 {
-        world.turn.park(this_thread());
+        world.lock.park(this_thread());
     }
     drop(taken);
     other.join().unwrap();
@@ -127,8 +127,8 @@ fn explore(broken: Broken, preemptions: usize, model: fn()) {
 }
 
 #[test]
-fn visits_exclude_calls() {
-    explore(Broken::Nothing, 3, calls_and_visits);
+fn idle_locks_exclude_calls() {
+    explore(Broken::Nothing, 3, calls_and_idle_locks);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn calls_exclude_each_other() {
 }
 
 #[test]
-fn the_favour_is_one_threads() {
+fn the_bias_is_one_threads() {
     explore(Broken::Nothing, 2, calls_in_a_row);
 }
 
@@ -155,7 +155,7 @@ fn who_gives_it_up_outside_takes_it_from_the_next() {
 
 #[test]
 fn three_exclude_each_other() {
-    explore(Broken::Nothing, 2, calls_of_two_and_a_visit);
+    explore(Broken::Nothing, 2, calls_of_two_and_an_idle_lock);
 }
 
 #[test]
@@ -166,5 +166,5 @@ fn who_sleeps_hears_of_news() {
 #[test]
 #[should_panic]
 fn without_the_barrier_two_have_the_turn() {
-    explore(Broken::NoBarrier, 3, calls_and_visits);
+    explore(Broken::NoBarrier, 3, calls_and_idle_locks);
 }

@@ -1,22 +1,22 @@
-//! A worker with real threads: it comes when it is rung, and not after its end.
+//! A progress thread with real threads: it comes when it is rung, and not after its end.
 
 use std::sync::Mutex;
 
 use super::*;
 use crate::{Enqueue, Fabric, NodeFabric, Queue, ReadSpan};
 
-/// Two peers; the first has a worker that takes what comes, and counts it.
-fn with_worker() -> (&'static Turn, Worker, Arc<AtomicU32>, NodeFabric) {
+/// Two peers; the first has a progress thread that takes what comes, and counts it.
+fn with_progress_thread() -> (&'static BigLock, ProgressThread, Arc<AtomicU32>, NodeFabric) {
     let mut fabrics = NodeFabric::threads(2).unwrap();
     let (other, mut fabric) = (fabrics.pop().unwrap(), fabrics.pop().unwrap());
-    let turn: &'static Turn = Box::leak(Box::new(Turn::new()));
-    let taken = turn.take();
-    turn.share(fabric.bell());
+    let lock: &'static BigLock = Box::leak(Box::new(BigLock::new()));
+    let taken = lock.take();
+    lock.share(fabric.doorbell());
     drop(taken);
-    let cot = fabric.employ().unwrap();
+    let sleep_state = fabric.employ().unwrap();
     let count = Arc::new(AtomicU32::new(0));
     let (fabric, counted) = (Mutex::new(fabric), count.clone());
-    let worker = Worker::start(turn, cot, move |_| {
+    let thread = ProgressThread::start(lock, sleep_state, move |_| {
         let mut fabric = fabric.lock().unwrap();
         loop {
             fabric.take_signals();
@@ -24,12 +24,12 @@ fn with_worker() -> (&'static Turn, Worker, Arc<AtomicU32>, NodeFabric) {
                 fabric.pop(peer, Queue::Messages);
                 counted.fetch_add(1, Ordering::Relaxed);
             }
-            if fabric.hang_bell(false) {
+            if fabric.arm_doorbell(false) {
                 return ControlFlow::Continue(true);
             }
         }
     });
-    (turn, worker.unwrap(), count, other)
+    (lock, thread.unwrap(), count, other)
 }
 
 fn push(fabric: &mut NodeFabric) {
@@ -40,22 +40,22 @@ fn push(fabric: &mut NodeFabric) {
 
 #[test]
 fn it_comes_when_it_is_rung() {
-    let (_, worker, count, mut other) = with_worker();
+    let (_, thread, count, mut other) = with_progress_thread();
     for round in 1..=500 {
         push(&mut other);
         while count.load(Ordering::Relaxed) < round {
             thread::yield_now();
         }
     }
-    worker.stop();
+    thread.stop();
     push(&mut other);
     assert_eq!(count.load(Ordering::Relaxed), 500);
 }
 
 #[test]
 fn it_waits_until_nobody_is_inside() {
-    let (turn, worker, count, mut other) = with_worker();
-    let taken = turn.take();
+    let (lock, thread, count, mut other) = with_progress_thread();
+    let taken = lock.take();
     push(&mut other);
     thread::sleep(2 * LONGEST_NAP);
     assert_eq!(count.load(Ordering::Relaxed), 0);
@@ -63,12 +63,12 @@ fn it_waits_until_nobody_is_inside() {
     while count.load(Ordering::Relaxed) == 0 {
         thread::yield_now();
     }
-    worker.stop();
+    thread.stop();
 }
 
 #[test]
 fn it_ends_though_the_turn_is_taken() {
-    let (turn, worker, _, _) = with_worker();
-    let _taken = turn.take();
-    worker.stop();
+    let (lock, thread, _, _) = with_progress_thread();
+    let _taken = lock.take();
+    thread.stop();
 }

@@ -22,7 +22,7 @@ impl<F: Fabric> Engine<F> {
             && source != self.me()
             && self.rule != Rule::Sr
             && self.comes_by_fifo(source, buffer.len() as u64)
-            && let Some(outcome) = self.receive_directly(source, &pattern, move |_| Some(buffer), looks)?
+            && let Some(outcome) = self.match_on_arrival(source, &pattern, move |_| Some(buffer), looks)?
         {
             return outcome.map(Received::Now);
         }
@@ -59,7 +59,7 @@ impl<F: Fabric> Engine<F> {
         self.receiver.take(message);
         let Unexpected { source, tag, mark, len, body } = self.take_unexpected(key);
         if let Body::Stored { data, .. } = body {
-            data.clear(&mut self.spare);
+            data.clear(&mut self.pool);
         }
         let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, len);
         Ok(Some(outcome.map(|completion| Completion { mark, ..completion })))
@@ -75,14 +75,14 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Option<Outcome>, Failure> {
         match pattern.source {
             Some(source) if source != self.me() && self.rule != Rule::Sr => {
-                self.receive_directly(source, &pattern, |len| room.make(len), looks)
+                self.match_on_arrival(source, &pattern, |len| room.make(len), looks)
             }
             _ => Ok(None),
         }
     }
 
     #[inline(always)]
-    fn receive_directly(
+    fn match_on_arrival(
         &mut self,
         source: u32,
         pattern: &Pattern,
@@ -118,7 +118,7 @@ impl<F: Fabric> Engine<F> {
     /// What is at the front of `source`'s queue.
     #[inline(always)]
     fn next_message(&mut self, source: u32) -> Result<Option<Arrival>, Failure> {
-        self.fabric.front(source as usize, Queue::Messages).map_err(|fault| self.poisoned(Failure::Fault(fault)))
+        self.fabric.front(source as usize, Queue::Messages).map_err(|fault| self.fail(Failure::Fault(fault)))
     }
 
     /// Receives the message at the front of `source`'s queue, if it is short and wanted and there is room for it.
@@ -213,10 +213,10 @@ impl<F: Fabric> Engine<F> {
                 break;
             }
             self.fabric.expect_more(source as usize, 2);
-            self.arrival(source, &arrival).map_err(|failure| self.poisoned(failure))?;
+            self.arrival(source, &arrival).map_err(|failure| self.fail(failure))?;
             next = self.next_message(source)?;
         }
-        self.advertise().map_err(|failure| self.poisoned(failure))?;
+        self.advertise().map_err(|failure| self.fail(failure))?;
         Ok(next)
     }
 }

@@ -1,14 +1,14 @@
-//! Progress while the program computes: what a rank's worker does, and how a job asks for one.
+//! Progress while the program computes: what a rank's progress thread does, and how a job asks for one.
 //!
-//! The worker is a thread that shares the rank with the program's threads as these do with each other, by turns. So it
-//! is for front ends whose every call takes the turn. The typed API's values belong to one thread, which is why they
-//! need no turns (docs/decisions/0015).
+//! The progress thread is a thread that shares the rank with the program's threads as these do with each other, under
+//! its lock. So it is for front ends whose every call takes the lock. The typed API's values belong to one thread,
+//! which is why they need no locks (docs/decisions/0015).
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use rwmpi_transport::{Cot, Turns, Visit};
+use rwmpi_transport::{BigLocks, IdleGuard, SleepState};
 
 use crate::error::{Error, ErrorClass};
 use crate::untyped::Endpoint;
@@ -70,13 +70,13 @@ impl FromStr for Progress {
 }
 
 impl Universe {
-    /// Shares this rank as [`Universe::share`] does, with a worker for each lane among the threads; where each is to
-    /// sleep. Standard sends complete as soon as they are copied, for `buffer` bytes of a lane at a time.
+    /// Shares this rank as [`Universe::share`] does, with a progress thread for each lane among the threads; where each
+    /// is to sleep. Standard sends complete as soon as they are copied, for `buffer` bytes of a lane at a time.
     ///
     /// # Errors
     /// As those of [`Universe::share`].
-    pub fn employ(&self, turns: &'static Turns, buffer: usize) -> Result<Vec<Arc<Cot>>> {
-        self.share(turns)?;
+    pub fn employ(&self, locks: &'static BigLocks, buffer: usize) -> Result<Vec<Arc<SleepState>>> {
+        self.share(locks)?;
         let refused = |error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}"));
         let employ = |lane| {
             let mut engine = self.in_lane(lane).process().engine();
@@ -88,11 +88,12 @@ impl Universe {
 }
 
 impl Endpoint {
-    /// What the worker does on a visit: makes progress until there is nothing to do, and has itself rung when there is.
-    /// Nonblocking collectives are gone on with if `with_tasks`: they may call functions of the program. Whether
-    /// anything came of it; `Break` if the rank can't communicate any more: the program's next call will say why.
-    pub fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> ControlFlow<(), bool> {
-        let worked = self.process().work_aside(visit, with_tasks);
+    /// What the progress thread does with the lock: makes progress until there is nothing to do, and has itself rung
+    /// when there is. Nonblocking collectives are gone on with if `with_tasks`: they may call functions of the program.
+    /// Whether anything came of it; `Break` if the rank can't communicate any more: the program's next call will say
+    /// why.
+    pub fn work_by_progress_thread(&self, guard: &IdleGuard<'_>, with_tasks: bool) -> ControlFlow<(), bool> {
+        let worked = self.process().work_by_progress_thread(guard, with_tasks);
         worked.map_or(ControlFlow::Break(()), ControlFlow::Continue)
     }
 }

@@ -1,51 +1,51 @@
 //! Several threads that act as one peer, one at a time.
 //!
-//! A peer's end of the fabric, and all that is built on it, belongs to one thread at a time. A [`Turn`] says to which:
-//! a thread takes the turn for a call and gives it back at the end. One that waits in a call lets others in, so that
-//! none waits for another's wait:
+//! A peer's end of the fabric, and all that is built on it, belongs to one thread at a time. A [`BigLock`] says to
+//! which: a thread takes the lock for a call and gives it back at the end. One that waits in a call lets others in, so
+//! that none waits for another's wait:
 //!
 //! - *The watch*: of the threads that wait, the first turns the loop that makes progress, and may fall asleep in the
-//!   fabric, turn in hand. Whoever wants the turn wakes it by a signal ([`Bell`]), and it stands back until one of
-//!   those who want the turn has had it.
-//! - The others that wait are *parked*: they sleep without the turn until somebody who had it may have done what they
+//!   fabric, lock in hand. Whoever wants the lock wakes it by a signal ([`Doorbell`]), and it stands back until one of
+//!   those who want the lock has had it.
+//! - The others that wait are *parked*: they sleep without the lock until somebody who had it may have done what they
 //!   wait for.
 //!
-//! A lock costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So
-//! the thread that began is *favoured*: it says by plain stores that it is inside. The first other thread ends that;
-//! the barrier that this takes on the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]).
-//! Then the favour is for whoever has called so often in a row that what it saves is worth such a barrier; it gives the
-//! favour up of itself when another has waited long enough.
+//! A mutex costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So
+//! it is *biased* to the thread that began: that one says by plain stores that it is inside. The first other thread
+//! ends that; the barrier that this takes on the bias owner's core is run by the kernel, as for sleepers
+//! ([`crate::sleep`]). Then the bias is for whoever has called so often in a row that what it saves is worth such a
+//! barrier; it gives the bias up of itself when another has waited long enough.
 //!
-//! A thread of the library's own ([`crate::Worker`]) comes on a [`Visit`] only: if nobody is inside or wants to be, and
-//! without waiting. The favour is withdrawn for that long, and given back.
+//! The progress thread ([`crate::ProgressThread`]) takes the lock only if nobody is inside or wants to be, and without
+//! waiting ([`BigLock::lock_if_idle`]). The bias is revoked for that long, and given back.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 #[cfg(not(loom))]
-use crate::bell::Bell;
+use crate::doorbell::Doorbell;
 use crate::primitive::{self, AtomicU32, AtomicU64, Ordering, this_thread};
-use favour::{Favour, Favoured};
+use bias::{Bias, BiasedTo};
 #[cfg(loom)]
-use loom_model::Bell;
+use loom_model::Doorbell;
 
 /// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
 const YIELDS: u32 = if cfg!(loom) { 0 } else { 20 };
-/// Rounds between two looks at a turn that another has, and at that of one who calls in a row: each look takes its
+/// Rounds between two looks at a lock that another has, and at that of one who calls in a row: each look takes its
 /// cache lines away.
 const ROUNDS_BETWEEN_LOOKS: u32 = 5;
 const ROUNDS_BETWEEN_RARE_LOOKS: u32 = 40;
-/// How long one does nothing else who wants the turn, then offering the processor to others, before it sleeps through a
+/// How long one does nothing else who wants the lock, then offering the processor to others, before it sleeps through a
 /// call that takes so long.
 const LONGEST_SPINNING: Duration = Duration::from_micros(4);
 const LONGEST_LOOKING: Duration = Duration::from_micros(60);
-/// How long one may have turn after turn that others want: with the turn all that the last one touched has to come from
-/// its core.
+/// How long one may have the lock again and again while others want it: with the lock all that the last one touched has
+/// to come from its core.
 const SHARE: Duration = Duration::from_micros(200);
-/// After so many turns by the lock, none of them another's, a thread is favoured: half that many cost as much as the
-/// barrier that ends it.
-const FAVOURED_AFTER: u32 = if cfg!(loom) { 0 } else { 200 };
+/// After it has taken the mutex so many times, none of them another's, a thread owns the bias: half that many cost as
+/// much as the barrier that ends it.
+const BIASED_AFTER: u32 = if cfg!(loom) { 0 } else { 200 };
 /// How long it then stays away: so many rounds, in which who waits looks twice, then what the system makes of an offer.
 const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 8 * ROUNDS_BETWEEN_LOOKS };
 /// Longest sleep: a safety net, no wake-up depends on it.
@@ -64,79 +64,79 @@ const SLEEPS: u32 = 1;
 
 /// No thread.
 const NOBODY: u64 = 0;
-/// Not by the favour.
-const BY_LOCK: u32 = u32::MAX;
+/// Not by the bias.
+const BY_MUTEX: u32 = u32::MAX;
 
-/// Whose turn it is. What is only for the thread that has the turn is stored plainly.
+/// The lock of a peer. What is only for the thread that has the lock is stored plainly.
 ///
 /// What others look at while they wait begins a cache line of its own, so that looking does not slow down who has the
-/// turn.
+/// lock.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Turn {
-    /// The thread that has the turn.
+pub struct BigLock {
+    /// The thread that has the lock.
     owner: AtomicU64,
     /// The thread that is on watch.
     watch: AtomicU64,
-    /// Whether the owner has the turn by the lock: [`BY_LOCK`], or its place among the favoured.
+    /// Whether the owner has the lock by the mutex: [`BY_MUTEX`], or its place among bias owners.
     by: AtomicU32,
-    /// The last thread that had the turn by the lock, and how often it had it in a row. Written by the owner.
+    /// The last thread that had the lock by the mutex, and how often it had it in a row. Written by the owner.
     latest: AtomicU64,
     in_a_row: AtomicU32,
     /// Whether the present call has found nothing to do. Written by the owner.
     in_vain: AtomicU32,
-    /// How many are parked: for who has the turn.
+    /// How many are parked: for who has the lock.
     parked: AtomicU32,
     note: AtomicU32,
-    favour: Favour,
+    bias: Bias,
     waiting: Waiting,
-    bell: OnceLock<Bell>,
+    doorbell: OnceLock<Doorbell>,
 }
 
-/// What those look at who wait for the turn.
+/// What those look at who wait for the lock.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Waiting {
-    lock: AtomicU32,
-    /// How many threads are waiting for the turn.
+    mutex: AtomicU32,
+    /// How many threads are waiting for the lock.
     wanted: AtomicU32,
     /// Whether somebody has waited for its share of the time. Written by who waits, withdrawn by who comes.
     due: AtomicU32,
-    /// How many turns there have been by the lock.
-    turns: AtomicU32,
+    /// How many times the mutex has been taken.
+    times: AtomicU32,
     /// Changes when something may have happened that those who are parked wait for.
     news: AtomicU32,
 }
 
-/// The turn, until this is dropped.
+/// The lock, until this is dropped.
 #[derive(Debug)]
-pub struct Taken<'a>(&'a Turn);
+pub struct BigLockGuard<'a>(&'a BigLock);
 
-impl Drop for Taken<'_> {
+impl Drop for BigLockGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.0.give();
     }
 }
 
-/// The turn of one that came for a visit, until this is dropped.
+/// The lock of one that has found it idle, until this is dropped.
 #[derive(Debug)]
-pub struct Visit<'a> {
-    turn: &'a Turn,
-    /// Whose favour is withdrawn meanwhile.
-    favoured: Favoured,
+pub struct IdleGuard<'a> {
+    lock: &'a BigLock,
+    /// Whose bias is revoked meanwhile.
+    biased_to: BiasedTo,
 }
 
-impl Visit<'_> {
+impl IdleGuard<'_> {
     /// Whether it should end.
     pub fn should_end(&self) -> bool {
-        self.turn.waiting.wanted.load(Ordering::Relaxed) > 0
+        self.lock.waiting.wanted.load(Ordering::Relaxed) > 0
     }
 }
 
-impl Drop for Visit<'_> {
+impl Drop for IdleGuard<'_> {
     fn drop(&mut self) {
-        self.turn.end_visit(self.favoured);
+        self.lock.unlock_idle(self.biased_to);
     }
 }
 
@@ -153,32 +153,32 @@ fn pass_round(round: &mut u32) -> bool {
     false
 }
 
-/// A turn that nobody has: loom's atomics are not made at compile time.
+/// A lock that nobody has: loom's atomics are not made at compile time.
 macro_rules! vacant {
     () => {
-        Turn {
+        BigLock {
             owner: AtomicU64::new(NOBODY),
             watch: AtomicU64::new(NOBODY),
-            by: AtomicU32::new(BY_LOCK),
+            by: AtomicU32::new(BY_MUTEX),
             latest: AtomicU64::new(NOBODY),
             in_a_row: AtomicU32::new(0),
             in_vain: AtomicU32::new(NO),
             parked: AtomicU32::new(0),
             note: AtomicU32::new(0),
-            favour: Favour::new(),
+            bias: Bias::new(),
             waiting: Waiting {
-                lock: AtomicU32::new(FREE),
+                mutex: AtomicU32::new(FREE),
                 wanted: AtomicU32::new(0),
                 due: AtomicU32::new(NO),
-                turns: AtomicU32::new(0),
+                times: AtomicU32::new(0),
                 news: AtomicU32::new(0),
             },
-            bell: OnceLock::new(),
+            doorbell: OnceLock::new(),
         }
     };
 }
 
-impl Turn {
+impl BigLock {
     /// One for which any number of threads may come.
     #[cfg(not(loom))]
     pub const fn new() -> Self {
@@ -191,75 +191,76 @@ impl Turn {
         vacant!()
     }
 
-    /// Favours the present thread, which must have the turn. Whoever waits in the fabric is reached by `bell`.
-    pub fn share(&self, bell: Bell) {
-        // There is one peer for each turn; it has one bell.
-        let _ = self.bell.set(bell);
-        self.favour.enable();
-        self.favour.give(this_thread());
+    /// Biases the lock to the present thread, which must have the lock. Whoever waits in the fabric is reached by
+    /// `doorbell`.
+    pub fn share(&self, doorbell: Doorbell) {
+        // There is one peer for each lock; it has one doorbell.
+        let _ = self.doorbell.set(doorbell);
+        self.bias.enable();
+        self.bias.give(this_thread());
     }
 
-    /// Takes the turn; none if the present thread has it already.
+    /// Takes the lock; none if the present thread has it already.
     #[inline]
-    pub fn take(&self) -> Option<Taken<'_>> {
+    pub fn take(&self) -> Option<BigLockGuard<'_>> {
         let me = this_thread();
         if self.owner.load(Ordering::Relaxed) == me {
             return None;
         }
-        if let Some(place) = self.favour.enter(me) {
+        if let Some(place) = self.bias.enter(me) {
             self.by.store(place, Ordering::Relaxed);
             self.owner.store(me, Ordering::Relaxed);
-            return Some(Taken(self));
+            return Some(BigLockGuard(self));
         }
         self.acquire(me);
-        Some(Taken(self))
+        Some(BigLockGuard(self))
     }
 
-    /// Changes whenever a thread takes the turn, but for visits.
+    /// Changes whenever a thread takes the lock, but for those that found it idle.
     pub fn coming_and_going(&self) -> [u32; 2] {
-        [self.favour.coming_and_going(), self.waiting.turns.load(Ordering::Relaxed)]
+        [self.bias.coming_and_going(), self.waiting.times.load(Ordering::Relaxed)]
     }
 
-    /// Takes the turn if nobody has it, wants it or waits in a call.
-    pub fn visit(&self) -> Option<Visit<'_>> {
+    /// Takes the lock if nobody has it, wants it or waits in a call.
+    pub fn lock_if_idle(&self) -> Option<IdleGuard<'_>> {
         let is_busy = self.owner.load(Ordering::Relaxed) != NOBODY
-            || self.favour.is_inside(self.favour.favoured())
+            || self.bias.is_inside(self.bias.to())
             || self.watch.load(Ordering::Relaxed) != NOBODY
             || self.waiting.wanted.load(Ordering::Relaxed) > 0;
-        if is_busy || !self.try_lock() {
+        if is_busy || !self.try_mutex() {
             return None;
         }
-        let favoured = self.favour.favoured();
-        if favoured.is_somebody() {
-            self.favour.withdraw();
-            if self.favour.is_inside(favoured) {
-                self.favour.give_back(favoured);
-                self.unlock();
+        let biased_to = self.bias.to();
+        if biased_to.is_somebody() {
+            self.bias.revoke();
+            if self.bias.is_inside(biased_to) {
+                self.bias.give_back(biased_to);
+                self.unlock_mutex();
                 return None;
             }
         }
-        self.by.store(BY_LOCK, Ordering::Relaxed);
+        self.by.store(BY_MUTEX, Ordering::Relaxed);
         self.owner.store(this_thread(), Ordering::Relaxed);
-        Some(Visit { turn: self, favoured })
+        Some(IdleGuard { lock: self, biased_to })
     }
 
-    fn end_visit(&self, favoured: Favoured) {
+    fn unlock_idle(&self, biased_to: BiasedTo) {
         self.tell();
         self.owner.store(NOBODY, Ordering::Relaxed);
-        if favoured.is_somebody() {
+        if biased_to.is_somebody() {
             // From here on that thread may be inside.
-            self.favour.give_back(favoured);
+            self.bias.give_back(biased_to);
         }
-        self.unlock();
+        self.unlock_mutex();
     }
 
-    /// Whether one thread is favoured, as no other has come for some time.
+    /// Whether the lock is biased to one thread, as no other has come for some time.
     #[inline]
-    pub fn is_favoured(&self) -> bool {
-        self.favour.favoured().is_somebody()
+    pub fn is_biased(&self) -> bool {
+        self.bias.to().is_somebody()
     }
 
-    /// A word of whoever has the turn: it finds there what it left, though others have had the turn meanwhile.
+    /// A word of whoever has the lock: it finds there what it left, though others have had the lock meanwhile.
     #[inline]
     pub fn note(&self) -> u32 {
         self.note.load(Ordering::Relaxed)
@@ -271,7 +272,7 @@ impl Turn {
         self.note.store(note, Ordering::Relaxed);
     }
 
-    /// Calls a function that may take long, or wait for other threads, without the turn.
+    /// Calls a function that may take long, or wait for other threads, without the lock.
     pub fn outside<R>(&self, function: impl FnOnce() -> R) -> R {
         let me = this_thread();
         if self.owner.load(Ordering::Relaxed) != me {
@@ -285,8 +286,8 @@ impl Turn {
         result
     }
 
-    /// For a thread that waits, between two rounds of its wait: lets in who wants the turn, or waits for one who makes
-    /// progress for it. True if others may have had the turn.
+    /// For a thread that waits, between two rounds of its wait: lets in who wants the lock, or waits for one who makes
+    /// progress for it. True if others may have had the lock.
     #[inline]
     pub fn let_others_in(&self) -> bool {
         let me = self.owner.load(Ordering::Relaxed);
@@ -295,7 +296,7 @@ impl Turn {
             return false;
         }
         if watch == NOBODY {
-            // Either who wants the turn sees the watch, and wakes it, or the watch sees that it is wanted.
+            // Either who wants the lock sees the watch, and wakes it, or the watch sees that it is wanted.
             self.watch.store(me, Ordering::SeqCst);
         } else if watch != me {
             self.park(me);
@@ -325,7 +326,7 @@ impl Turn {
         }
     }
 
-    /// Waits without the turn for news.
+    /// Waits without the lock for news.
     #[cold]
     fn park(&self, me: u64) {
         let (note, news) = (self.note(), self.waiting.news.load(Ordering::Relaxed) & !SLEEPS);
@@ -345,13 +346,13 @@ impl Turn {
         self.set_note(note);
     }
 
-    /// Stays away until one of those who want the turn has had it.
+    /// Stays away until one of those who want the lock has had it.
     #[cold]
     fn stand_back(&self, me: u64) {
-        let (note, turns) = (self.note(), self.waiting.turns.load(Ordering::Relaxed));
+        let (note, times) = (self.note(), self.waiting.times.load(Ordering::Relaxed));
         self.release(true);
         let mut round = 0;
-        while self.waiting.turns.load(Ordering::Relaxed) == turns && self.waiting.wanted.load(Ordering::Relaxed) > 0 {
+        while self.waiting.times.load(Ordering::Relaxed) == times && self.waiting.wanted.load(Ordering::Relaxed) > 0 {
             if pass_round(&mut round) {
                 primitive::yield_now();
             }
@@ -360,7 +361,7 @@ impl Turn {
         self.set_note(note);
     }
 
-    /// Whether the present call has just found anything to do: after one that ends in vain others who want the turn
+    /// Whether the present call has just found anything to do: after one that ends in vain others who want the lock
     /// come first.
     #[inline]
     pub fn found(&self, anything: bool) {
@@ -386,13 +387,13 @@ impl Turn {
         }
     }
 
-    /// Others who want the turn are not to lose it again and again to one who calls in a loop.
+    /// Others who want the lock are not to lose it again and again to one who calls in a loop.
     #[cold]
     fn stay_away(&self) {
-        let turns = self.waiting.turns.load(Ordering::Relaxed);
+        let times = self.waiting.times.load(Ordering::Relaxed);
         // Once each time: whoever sleeps takes longer to come than is worth waiting for.
         for _ in 0..ROUNDS_AWAY {
-            if self.waiting.turns.load(Ordering::Relaxed) != turns {
+            if self.waiting.times.load(Ordering::Relaxed) != times {
                 return;
             }
             std::hint::spin_loop();
@@ -400,25 +401,25 @@ impl Turn {
         primitive::yield_now();
     }
 
-    /// Lets go of the turn, and of the favour if others are to have it.
+    /// Lets go of the lock, and of the bias if others are to have it.
     #[inline(always)]
     fn release(&self, is_for_others: bool) {
         let by = self.by.load(Ordering::Relaxed);
         self.owner.store(NOBODY, Ordering::Relaxed);
-        if by == BY_LOCK {
-            self.unlock();
+        if by == BY_MUTEX {
+            self.unlock_mutex();
         } else {
-            self.favour.leave(by, is_for_others);
+            self.bias.leave(by, is_for_others);
         }
     }
 
-    fn unlock(&self) {
-        if self.waiting.lock.swap(FREE, Ordering::Release) == AWAITED {
-            primitive::futex_wake(&self.waiting.lock);
+    fn unlock_mutex(&self) {
+        if self.waiting.mutex.swap(FREE, Ordering::Release) == AWAITED {
+            primitive::futex_wake(&self.waiting.mutex);
         }
     }
 
-    /// Takes the turn for a call that goes on.
+    /// Takes the lock for a call that goes on.
     fn acquire_again(&self, me: u64) {
         // It ends when the call does.
         if let Some(taken) = self.take() {
@@ -427,20 +428,20 @@ impl Turn {
         debug_assert_eq!(self.owner.load(Ordering::Relaxed), me);
     }
 
-    /// Takes the turn by the lock.
+    /// Takes the lock by the mutex.
     #[cold]
     #[inline(never)]
     fn acquire(&self, me: u64) {
-        let waited = self.latest.load(Ordering::Relaxed) != me || !self.try_lock();
+        let waited = self.latest.load(Ordering::Relaxed) != me || !self.try_mutex();
         if waited {
-            self.wait_for_lock();
+            self.wait_for_mutex();
         }
-        let favoured = self.favour.favoured();
-        if favoured.is_somebody() && !favoured.is(me) {
-            self.end_favour(favoured);
+        let biased_to = self.bias.to();
+        if biased_to.is_somebody() && !biased_to.is(me) {
+            self.revoke_bias(biased_to);
         }
-        self.waiting.turns.store(self.waiting.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        self.by.store(BY_LOCK, Ordering::Relaxed);
+        self.waiting.times.store(self.waiting.times.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.by.store(BY_MUTEX, Ordering::Relaxed);
         self.owner.store(me, Ordering::Relaxed);
         self.count_in_a_row(me, waited);
     }
@@ -450,53 +451,53 @@ impl Turn {
         let in_a_row = if goes_on { self.in_a_row.load(Ordering::Relaxed).wrapping_add(1) } else { 0 };
         self.latest.store(me, Ordering::Relaxed);
         self.in_a_row.store(in_a_row, Ordering::Relaxed);
-        if in_a_row == FAVOURED_AFTER {
-            self.favour.give(me);
+        if in_a_row == BIASED_AFTER {
+            self.bias.give(me);
         }
     }
 
-    fn try_lock(&self) -> bool {
-        self.waiting.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    fn try_mutex(&self) -> bool {
+        self.waiting.mutex.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock that was another's.
-    fn wait_for_lock(&self) {
+    /// Takes the mutex that was another's.
+    fn wait_for_mutex(&self) {
         self.want();
         let since = Instant::now();
-        while !self.look_for_lock(since) && self.waiting.lock.swap(AWAITED, Ordering::Acquire) != FREE {
-            primitive::futex_wait(&self.waiting.lock, AWAITED, LONGEST_SLEEP);
+        while !self.look_for_mutex(since) && self.waiting.mutex.swap(AWAITED, Ordering::Acquire) != FREE {
+            primitive::futex_wait(&self.waiting.mutex, AWAITED, LONGEST_SLEEP);
         }
         self.waiting.due.store(NO, Ordering::Relaxed);
         self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes the lock if it is to be had soon, for one who has been waiting `since` then. One who calls in a loop is
-    /// left its share of the time: between two of its calls the lock is free, but not to be had.
-    fn look_for_lock(&self, since: Instant) -> bool {
+    /// Takes the mutex if it is to be had soon, for one who has been waiting `since` then. One who calls in a loop is
+    /// left its share of the time: between two of its calls the mutex is free, but not to be had.
+    fn look_for_mutex(&self, since: Instant) -> bool {
         // In the model all that matters comes after this.
         if cfg!(loom) {
             return false;
         }
-        let (mut turns, mut changed) = (self.coming_and_going(), Instant::now());
+        let (mut activity, mut changed) = (self.coming_and_going(), Instant::now());
         let (mut is_in_a_row, mut is_due) = (false, false);
         loop {
             let rounds = if is_in_a_row && !is_due { ROUNDS_BETWEEN_RARE_LOOKS } else { ROUNDS_BETWEEN_LOOKS };
             (0..rounds).for_each(|_| std::hint::spin_loop());
             let now = Instant::now();
-            let before = std::mem::replace(&mut turns, self.coming_and_going());
-            if turns != before {
+            let before = std::mem::replace(&mut activity, self.coming_and_going());
+            if activity != before {
                 (changed, is_in_a_row) = (now, true);
             }
             is_due = now - since >= SHARE;
             if is_due && self.waiting.due.load(Ordering::Relaxed) == NO {
                 self.waiting.due.store(YES, Ordering::Relaxed);
             }
-            // The favoured thread gives the turn up of itself when another is due; until then it costs a barrier to
+            // The bias owner gives the lock up of itself when another is due; until then it costs a barrier to
             // take it from there.
-            let favoured = self.favour.favoured();
-            let is_idle = turns == before && !self.favour.is_inside(favoured);
-            let is_free = is_idle || (is_due && !favoured.is_somebody());
-            if is_free && self.waiting.lock.load(Ordering::Relaxed) == FREE && self.try_lock() {
+            let biased_to = self.bias.to();
+            let is_idle = activity == before && !self.bias.is_inside(biased_to);
+            let is_free = is_idle || (is_due && !biased_to.is_somebody());
+            if is_free && self.waiting.mutex.load(Ordering::Relaxed) == FREE && self.try_mutex() {
                 return true;
             }
             if now - changed >= LONGEST_LOOKING {
@@ -508,13 +509,13 @@ impl Turn {
         }
     }
 
-    /// Ends the favour, and waits until the thread that needed no lock is outside. For who has the lock.
+    /// Revokes the bias, and waits until the thread that needed no mutex is outside. For who has the mutex.
     #[cold]
-    fn end_favour(&self, favoured: Favoured) {
-        self.favour.withdraw();
+    fn revoke_bias(&self, biased_to: BiasedTo) {
+        self.bias.revoke();
         self.want();
         let mut round = 0;
-        while self.favour.is_inside(favoured) {
+        while self.bias.is_inside(biased_to) {
             if pass_round(&mut round) {
                 // Who leaves does not wake us.
                 primitive::pause(Duration::from_micros(50));
@@ -523,24 +524,24 @@ impl Turn {
         self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Wants the turn, and wakes who may sleep with it in hand.
+    /// Wants the lock, and wakes who may sleep with it in hand.
     fn want(&self) {
         self.waiting.wanted.fetch_add(1, Ordering::SeqCst);
         if self.watch.load(Ordering::SeqCst) != NOBODY
-            && let Some(bell) = self.bell.get()
+            && let Some(doorbell) = self.doorbell.get()
         {
-            bell.ring();
+            doorbell.ring();
         }
     }
 }
 
-impl Default for Turn {
+impl Default for BigLock {
     fn default() -> Self {
         Self::new()
     }
 }
 
-mod favour;
+mod bias;
 #[cfg(not(loom))]
 pub(crate) mod lanes;
 #[cfg(all(test, loom))]

@@ -27,7 +27,7 @@ impl NodeFabric {
 
     /// Tells the others where this peer runs, and moves it now and then.
     pub(super) fn note_processor(&self) {
-        if !self.policy.crowded {
+        if !self.policy.oversubscribed {
             return;
         }
         let noted = &self.control(self.me).processor;
@@ -44,7 +44,7 @@ impl NodeFabric {
 
     /// Whether that peer was last seen on the processor on which this one was.
     pub(super) fn shares_processor_with(&self, peer: usize) -> bool {
-        self.policy.crowded && self.noted(peer).is_some() && self.noted(peer) == self.noted(self.me)
+        self.policy.oversubscribed && self.noted(peer).is_some() && self.noted(peer) == self.noted(self.me)
     }
 
     /// Where a peer was when it last gave way.

@@ -1,46 +1,46 @@
-//! The turns of a peer that is divided into lanes: ends of the fabric, and engines on them, that have nothing in
+//! The locks of a peer that is divided into lanes: ends of the fabric, and engines on them, that have nothing in
 //! common.
 //!
-//! A call that is about one lane only takes that lane's turn, so that calls on different lanes run at the same time.
-//! All other calls take all turns, and whatever does not belong to a lane is for who has them all. Nobody waits for a
-//! turn with another in hand, except who takes all, and those take them in one order.
+//! A call that is about one lane only takes that lane's lock, so that calls on different lanes run at the same time.
+//! All other calls take all locks, and whatever does not belong to a lane is for who has them all. Nobody waits for a
+//! lock with another in hand, except who takes all, and those take them in one order.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::{NOBODY, Taken, Turn};
+use super::{BigLock, BigLockGuard, NOBODY};
 use crate::Backoff;
 use crate::layout::MOST_LANES;
 use crate::primitive::{self, AtomicU32, AtomicU64, Ordering, this_thread};
 
-/// How a peer's threads take turns: not at all, one turn, or one of each lane.
+/// How a peer's threads take locks: not at all, one lock, or one of each lane.
 const TRUSTED: u32 = 0;
 const SHARED: u32 = 1;
 const DIVIDED: u32 = 2;
 
-/// Rounds of a wait that stands aside with all turns: on the processor, then offering it to others; after these it
+/// Rounds of a wait that stands aside with all locks: on the processor, then offering it to others; after these it
 /// naps, as nobody knows what it waits for.
 const SPINS: u32 = 100;
 const YIELDS: u32 = 500;
 const NAP: Duration = Duration::from_micros(200);
 
-/// One turn for each lane of a peer.
+/// One lock for each lane of a peer.
 #[derive(Debug)]
 #[repr(C, align(128))]
-pub struct Turns {
-    /// How turns are taken, and how many lanes there are. Written by the thread that makes the peer, before it has
+pub struct BigLocks {
+    /// How locks are taken, and how many lanes there are. Written by the thread that makes the peer, before it has
     /// others call (Relaxed).
     how: AtomicU32,
     lanes: AtomicU32,
-    /// The thread that has all turns, or, where turns are not taken, the one that is inside. Written by it; what others
+    /// The thread that has all locks, or, where locks are not taken, the one that is inside. Written by it; what others
     /// read there is never their own number (Relaxed).
     all: AtomicU64,
     /// Who wants to hear of calls, if anybody does. Set once, by the thread that makes the peer.
     observer: OnceLock<Observer>,
-    turns: Apart<[Turn; MOST_LANES]>,
+    locks: Apart<[BigLock; MOST_LANES]>,
 }
 
-/// Who hears of each call, when it has taken all turns, and before it gives them back.
+/// Who hears of each call, when it has taken all locks, and before it gives them back.
 #[derive(Clone, Copy, Debug)]
 pub struct Observer {
     /// The call begins.
@@ -59,38 +59,38 @@ struct Apart<T>(T);
 pub enum Held<'a> {
     /// It needed nothing, or the thread had it already.
     Nothing,
-    /// One lane's turn.
-    One(Taken<'a>),
-    /// All turns.
-    All(&'a Turns),
+    /// One lane's lock.
+    One(BigLockGuard<'a>),
+    /// All locks.
+    All(&'a BigLocks),
     /// None, as one thread at a time comes; others can see that it is there.
-    Trusted(&'a Turns),
+    Trusted(&'a BigLocks),
 }
 
 impl Drop for Held<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         match self {
-            Held::All(turns) => turns.end_call(),
-            Held::Trusted(turns) => turns.all.store(NOBODY, Ordering::Relaxed),
+            Held::All(locks) => locks.end_call(),
+            Held::Trusted(locks) => locks.all.store(NOBODY, Ordering::Relaxed),
             Held::Nothing | Held::One(_) => {}
         }
     }
 }
 
-impl Turns {
+impl BigLocks {
     /// Those of a peer with one lane, for which any number of threads may come.
     pub const fn new() -> Self {
-        Turns {
+        BigLocks {
             how: AtomicU32::new(SHARED),
             lanes: AtomicU32::new(1),
             all: AtomicU64::new(NOBODY),
             observer: OnceLock::new(),
-            turns: Apart([const { Turn::new() }; MOST_LANES]),
+            locks: Apart([const { BigLock::new() }; MOST_LANES]),
         }
     }
 
-    /// From now on the peer has so many lanes. The caller has the turn of the first.
+    /// From now on the peer has so many lanes. The caller has the lock of the first.
     ///
     /// # Panics
     /// If that are too many.
@@ -103,14 +103,14 @@ impl Turns {
     }
 
     /// From now on there is one thread at a time, by the program's promise, or as it is the only one of a forked child:
-    /// turns cost next to nothing.
+    /// locks cost next to nothing.
     pub fn trust(&self) {
         self.all.store(NOBODY, Ordering::Relaxed);
         self.how.store(TRUSTED, Ordering::Relaxed);
     }
 
-    /// From now on each call of the program takes all turns, and `observer` hears of it. The caller has the turn of the
-    /// first lane. That calls ask for all turns is up to whoever takes them.
+    /// From now on each call of the program takes all locks, and `observer` hears of it. The caller has the lock of the
+    /// first lane. That calls ask for all locks is up to whoever takes them.
     pub fn observe(&self, observer: Observer) {
         // There is one peer; it has one observer.
         let _ = self.observer.set(observer);
@@ -133,22 +133,22 @@ impl Turns {
         self.lanes.load(Ordering::Relaxed) as usize
     }
 
-    /// The turn of a lane.
-    pub fn of(&self, lane: usize) -> &Turn {
-        &self.turns.0[lane]
+    /// The lock of a lane.
+    pub fn of(&self, lane: usize) -> &BigLock {
+        &self.locks.0[lane]
     }
 
-    fn all(&self) -> &[Turn] {
-        &self.turns.0[..self.lanes()]
+    fn all(&self) -> &[BigLock] {
+        &self.locks.0[..self.lanes()]
     }
 
-    /// Takes the turn, of all lanes if there are several.
+    /// Takes the lock, of all lanes if there are several.
     #[inline(always)]
     pub fn take(&self) -> Held<'_> {
         self.take_of(|| None)
     }
 
-    /// Takes the turn of the lane that `lane` names, or of all if it names none. Where there is one lane, it is not
+    /// Takes the lock of the lane that `lane` names, or of all if it names none. Where there is one lane, it is not
     /// asked.
     #[inline(always)]
     pub fn take_of(&self, lane: impl FnOnce() -> Option<usize>) -> Held<'_> {
@@ -185,7 +185,7 @@ impl Turns {
     #[cold]
     fn take_all(&self) -> Held<'_> {
         let me = this_thread();
-        if self.all().iter().any(|turn| turn.owner.load(Ordering::Relaxed) == me) {
+        if self.all().iter().any(|lock| lock.owner.load(Ordering::Relaxed) == me) {
             return Held::Nothing;
         }
         self.acquire_all(me);
@@ -203,21 +203,21 @@ impl Turns {
     }
 
     fn acquire_all(&self, me: u64) {
-        self.all().iter().for_each(|turn| turn.acquire_again(me));
+        self.all().iter().for_each(|lock| lock.acquire_again(me));
         self.all.store(me, Ordering::Relaxed);
     }
 
     fn give_all(&self) {
         self.all.store(NOBODY, Ordering::Relaxed);
-        self.all().iter().rev().for_each(Turn::give);
+        self.all().iter().rev().for_each(BigLock::give);
     }
 
-    /// Whether the present thread has all turns of several.
+    /// Whether the present thread has all locks of several.
     pub fn has_all(&self) -> bool {
         self.are_several() && self.all.load(Ordering::Relaxed) == this_thread()
     }
 
-    /// Calls a function that may take long, or wait for other threads, without any turn.
+    /// Calls a function that may take long, or wait for other threads, without any lock.
     pub fn outside<R>(&self, function: impl FnOnce() -> R) -> R {
         let me = this_thread();
         if self.how.load(Ordering::Relaxed) == TRUSTED {
@@ -228,20 +228,20 @@ impl Turns {
             return result;
         }
         if self.all.load(Ordering::Relaxed) == me {
-            let notes = self.turns.0.each_ref().map(Turn::note);
+            let notes = self.locks.0.each_ref().map(BigLock::note);
             self.give_all();
             let result = function();
             self.acquire_all(me);
-            self.turns.0.iter().zip(notes).for_each(|(turn, note)| turn.set_note(note));
+            self.locks.0.iter().zip(notes).for_each(|(lock, note)| lock.set_note(note));
             return result;
         }
-        match self.all().iter().find(|turn| turn.owner.load(Ordering::Relaxed) == me) {
-            Some(turn) => turn.outside(function),
+        match self.all().iter().find(|lock| lock.owner.load(Ordering::Relaxed) == me) {
+            Some(lock) => lock.outside(function),
             None => function(),
         }
     }
 
-    /// Calls a function with all turns, by a thread that may have one of them. Others may have it in between.
+    /// Calls a function with all locks, by a thread that may have one of them. Others may have it in between.
     pub fn with_all<R>(&self, function: impl FnOnce() -> R) -> R {
         if !self.are_several() || self.has_all() {
             return function();
@@ -252,13 +252,13 @@ impl Turns {
         })
     }
 
-    /// Has `function` called while no thread is in a call, if that is so now, and turns say so.
+    /// Has `function` called while no thread is in a call, if that is so now, and locks say so.
     pub fn unless_called<R>(&self, function: impl FnOnce() -> R) -> Option<R> {
         if self.how.load(Ordering::Relaxed) == TRUSTED {
             return None;
         }
-        let visits: Option<Vec<_>> = self.all().iter().map(Turn::visit).collect();
-        visits.map(|_visits| function())
+        let idle_locks: Option<Vec<_>> = self.all().iter().map(BigLock::lock_if_idle).collect();
+        idle_locks.map(|_guards| function())
     }
 
     /// Whether the program has promised that there is one thread at a time.
@@ -266,7 +266,7 @@ impl Turns {
         self.how.load(Ordering::Relaxed) == TRUSTED
     }
 
-    /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want
+    /// For a thread that waits with all locks, between two rounds of its wait: lets others in, whether or not they want
     /// to.
     pub fn stand_aside(&self, backoff: &mut Backoff) {
         self.outside(|| backoff.stand_by());
@@ -289,12 +289,12 @@ impl Backoff {
 
 impl<'a> Held<'a> {
     #[inline(always)]
-    fn of(taken: Option<Taken<'a>>) -> Self {
+    fn of(taken: Option<BigLockGuard<'a>>) -> Self {
         taken.map_or(Held::Nothing, Held::One)
     }
 }
 
-impl Default for Turns {
+impl Default for BigLocks {
     fn default() -> Self {
         Self::new()
     }
