@@ -1,7 +1,7 @@
 //! The rank that this process is: what belongs to it, and the objects that its handles stand for.
 //!
 //! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread
-//! at a time: the one that has the lock ([`crate::lock`]).
+//! at a time: the one that has the lock ([`crate::big_lock`]).
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, OnceCell, RefCell};

@@ -27,8 +27,8 @@ pub(super) fn to_section(section: &mut Section, given: &Given) -> Result<bool, S
             names(given).for_each(|name| section.environment.extend(inherited(name)));
         }
         Id::EnvExclude => section.removed.extend(names(given).flat_map(begin_so)),
-        Id::EnvAppend => section.environment.push(joined(given, |had, more, between| [had, between, more].concat())?),
-        Id::EnvPrepend => section.environment.push(joined(given, |had, more, between| [more, between, had].concat())?),
+        Id::EnvAppend => section.environment.push(joined(given, |had, more| [had, more])?),
+        Id::EnvPrepend => section.environment.push(joined(given, |had, more| [more, had])?),
         Id::Export => section.environment.extend(exported(&given.values[0])),
         Id::WorkingDirectory => section.directory = Some((&given.values[0]).into()),
         Id::Path => section.search = Some(given.values[0].clone()),
@@ -326,14 +326,17 @@ fn begin_so(name: OsString) -> Vec<OsString> {
     }
 }
 
-/// `NAME[C] VALUE`: a variable of what the launcher's has, VALUE, and the character between.
-fn joined(given: &Given, join: fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Result<(OsString, OsString), String> {
+/// `NAME[C] VALUE`: a variable with the launcher's own value and VALUE in the given order, C between them.
+fn joined(
+    given: &Given,
+    order: for<'a> fn(&'a [u8], &'a [u8]) -> [&'a [u8]; 2],
+) -> Result<(OsString, OsString), String> {
     let parts = given.text()?.strip_suffix(']').and_then(|name| name.rsplit_once('['));
     let (name, between) =
         parts.ok_or_else(|| given.refuse("it wants a name with what separates values, as PATH[:]"))?;
     let more = given.values[1].as_bytes();
     let value = match env::var_os(name).filter(|had| !had.is_empty()) {
-        Some(had) => join(had.as_bytes(), more, between.as_bytes()),
+        Some(had) => order(had.as_bytes(), more).join(between.as_bytes()),
         None => more.to_vec(),
     };
     Ok((name.into(), OsString::from_vec(value)))
