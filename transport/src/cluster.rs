@@ -8,6 +8,8 @@
 //! peer that waits must hear both of its fabrics: it sleeps where the sockets are, and those of its node who have
 //! something for it ring it there, through a connection that says nothing.
 
+mod fabric;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,19 +18,15 @@ use crate::doorbell::SocketDoorbell;
 use crate::layout::QUEUES;
 use crate::progress_thread::SleepState;
 use crate::sleep;
-use crate::{
-    Arrival, Backoff, Doorbell, ElementLock, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable,
-    PeerFault, PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal,
-    SignalSet, TcpFabric, Way, WriteSpan, Written,
-};
+use crate::{Doorbell, Fabric, Network, NodeFabric, TcpFabric};
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
 const LOOKS_PER_CALL: u32 = 16;
 
 /// One peer's end of both.
-pub struct ClusterFabric {
+pub struct ClusterFabric<N: Network = TcpFabric> {
     node: NodeFabric,
-    network: TcpFabric,
+    network: N,
     /// Of each peer, the number of the group that shares memory.
     nodes: Vec<usize>,
     /// For each peer that this one shares memory with, its number on this node.
@@ -42,7 +40,7 @@ pub struct ClusterFabric {
     network_first: [bool; QUEUES],
 }
 
-impl ClusterFabric {
+impl<N: Network> ClusterFabric<N> {
     /// Joins the fabric of this node with that between the nodes; `in_job` says for each peer of the node which number
     /// it has in the whole job, `nodes` for each peer of the job which group it belongs to: those of one group share
     /// memory. All peers are told the same.
@@ -50,7 +48,7 @@ impl ClusterFabric {
     /// # Panics
     /// If the two fabrics do not belong to the same peer, `nodes` does not name each peer's group, or `in_job` does not
     /// name each peer of the node once.
-    pub fn new(node: NodeFabric, mut network: TcpFabric, in_job: Vec<usize>, nodes: Vec<usize>) -> ClusterFabric {
+    pub fn new(node: NodeFabric, mut network: N, in_job: Vec<usize>, nodes: Vec<usize>) -> Self {
         assert_eq!(nodes.len(), network.peers(), "every peer belongs to a group");
         let mut on_node = vec![None; network.peers()];
         for (number, &peer) in in_job.iter().enumerate() {
@@ -63,7 +61,6 @@ impl ClusterFabric {
                 network.only_ring(peer);
             }
         }
-        network.publish_turned_away(node.turned_away_record());
         let alone = on_node.iter().flatten().count() == 1;
         ClusterFabric { node, network, nodes, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
     }
@@ -71,11 +68,6 @@ impl ClusterFabric {
     /// The part within the node: its shared heap, its launcher.
     pub fn node(&self) -> &NodeFabric {
         &self.node
-    }
-
-    /// The part between nodes.
-    pub fn network(&self) -> &TcpFabric {
-        &self.network
     }
 
     /// What wakes this peer from any thread.
@@ -100,14 +92,15 @@ impl ClusterFabric {
         self.network.is_settled() && self.node.arm_doorbell_for(heeds_requests, sleep::RING)
     }
 
-    /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`],
-    /// and the node's launcher by the record, which is there before anybody on another node can end because of it.
+    /// Ends the job: the peers of this node and those that this one is connected with learn of it by
+    /// [`crate::Signal::Abort`], and the node's launcher by the record, which is there before anybody on another node
+    /// can end because of it.
     pub fn abort(&mut self, code: i32, text: &str) {
         self.node.abort(code, text);
         self.network.abort();
     }
 
-    /// Ends in good order, as [`TcpFabric::finish`] does.
+    /// Ends in good order, as [`Network::finish`] does.
     pub fn finish(&mut self) {
         self.network.finish();
         self.node.finish();
@@ -177,356 +170,12 @@ impl ClusterFabric {
     }
 }
 
-impl Fabric for ClusterFabric {
-    #[inline]
-    fn me(&self) -> usize {
-        self.network.me()
-    }
-
-    #[inline]
-    fn peers(&self) -> usize {
-        self.on_node.len()
-    }
-
-    #[inline]
-    fn max_payload(&self, to: usize) -> usize {
-        match self.on_node[to] {
-            Some(number) => self.node.max_payload(number),
-            None => self.network.max_payload(to),
-        }
-    }
-
-    #[inline]
-    fn try_push(
-        &mut self,
-        to: usize,
-        queue: Queue,
-        enqueue: Enqueue,
-        header: Header,
-        payload: ReadSpan,
-    ) -> Result<(), PushError> {
-        let Some(number) = self.on_node[to] else {
-            return self.network.try_push(to, queue, enqueue, header, payload);
-        };
-        let pushed = self.node.try_push(number, queue, enqueue, header, payload);
-        self.ring();
-        pushed.map_err(|error| match error {
-            PushError::Full => PushError::Full,
-            PushError::NoMemory { .. } => PushError::NoMemory { peer: to },
-            PushError::PeerLost { .. } => PushError::PeerLost { peer: to },
-        })
-    }
-
-    #[inline]
-    fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        match self.on_node[from] {
-            Some(number) => self.node.front(number, queue).map_err(|fault| PeerFault { peer: from, ..fault }),
-            None => self.network.front(from, queue),
-        }
-    }
-
-    #[inline]
-    fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
-        match self.on_node[from] {
-            Some(number) => self.node.read(number, queue, arrival, offset, into),
-            None => self.network.read(from, queue, arrival, offset, into),
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self, from: usize, queue: Queue) {
-        match self.on_node[from] {
-            Some(number) => {
-                self.node.pop(number, queue);
-                self.ring();
-            }
-            None => self.network.pop(from, queue),
-        }
-    }
-
-    #[inline]
-    fn coming(&mut self, from: usize) -> Option<Arrival> {
-        if self.on_node[from].is_some() { None } else { self.network.coming(from) }
-    }
-
-    fn place_directly(&mut self, from: usize, address: &RemoteAddress, note: Header) {
-        self.network.place_directly(from, address, note);
-    }
-
-    fn passable(&self, to: usize) -> Passable {
-        self.on_node[to].map_or_else(Passable::default, |number| self.node.passable(number))
-    }
-
-    fn passable_from(&self, from: usize) -> Passable {
-        self.on_node[from].map_or_else(Passable::default, |number| self.node.passable_from(number))
-    }
-
-    #[inline]
-    fn expect_more(&self, from: usize, cells: usize) {
-        if let Some(number) = self.on_node[from] {
-            self.node.expect_more(number, cells);
-        }
-    }
-
-    #[inline]
-    fn ready(&mut self, queue: Queue) -> Option<usize> {
-        if self.alone {
-            // All but what this peer pushes to itself.
-            let (me, number) = (self.me(), self.node.me());
-            let own = self.node.front(number, queue);
-            return if matches!(own, Ok(None)) { self.network.ready(queue) } else { Some(me) };
-        }
-        self.look_at_network();
-        let first = &mut self.network_first[queue as usize];
-        *first = !*first;
-        if *first && let Some(peer) = self.network.next_waiting(queue as usize) {
-            return Some(peer);
-        }
-        match self.node.ready(queue) {
-            Some(number) => Some(self.in_job[number]),
-            None => self.network.next_waiting(queue as usize),
-        }
-    }
-
-    #[inline]
-    fn popped(&self, from: usize) -> u64 {
-        self.on_node[from].map_or_else(|| self.network.popped(from), |number| self.node.popped(number))
-    }
-
-    #[inline]
-    fn pushed(&self, to: usize) -> u64 {
-        self.on_node[to].map_or_else(|| self.network.pushed(to), |number| self.node.pushed(number))
-    }
-
-    #[inline]
-    fn accepted(&mut self, to: usize) -> Option<u64> {
-        match self.on_node[to] {
-            Some(number) => self.node.accepted(number),
-            None => self.network.accepted(to),
-        }
-    }
-
-    fn address_of(&self, span: ReadSpan) -> RemoteAddress {
-        self.node.address_of(span)
-    }
-
-    fn forget_lent(&mut self) {
-        self.node.forget_lent();
-    }
-
-    fn hand_out(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
-        match self.on_node[peer] {
-            Some(number) => self.node.hand_out(number, span),
-            None => self.network.hand_out(peer, span),
-        }
-    }
-
-    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) -> bool {
-        match self.on_node[peer] {
-            Some(number) => self.node.withdraw(number, address),
-            None => self.network.withdraw(peer, address),
-        }
-    }
-
-    fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
-        match self.on_node[peer] {
-            Some(number) => self.node.way_from(number, address),
-            None => self.network.way_from(peer, address),
-        }
-    }
-
-    fn remote_write(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        from: ReadSpan,
-        notice: Option<Notice>,
-    ) -> Result<Written, RemoteError> {
-        match self.on_node[peer] {
-            Some(number) => self.node.remote_write(number, address, offset, from, notice),
-            None => self.network.remote_write(peer, address, offset, from, notice),
-        }
-    }
-
-    fn remote_read(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-        reading: Reading,
-    ) -> Result<Way, RemoteError> {
-        match self.on_node[peer] {
-            Some(number) => self.node.remote_read(number, address, offset, into, reading),
-            None => self.network.remote_read(peer, address, offset, into, reading),
-        }
-    }
-
-    fn shared_part(&self, peer: usize, address: &RemoteAddress) -> Option<SharedPart> {
-        self.node.shared_part(self.on_node[peer]?, address)
-    }
-
-    #[inline]
-    fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
-        self.node.shared_span(part)
-    }
-
-    #[inline]
-    fn write_shared(&mut self, part: SharedPart, from: ReadSpan, far: bool) {
-        self.node.write_shared(part, from, far);
-    }
-
-    #[inline]
-    fn word(&self, word: SharedWord) -> u64 {
-        self.node.word(word)
-    }
-
-    #[inline]
-    fn set_word(&mut self, word: SharedWord, value: u64) {
-        self.node.set_word(word, value);
-    }
-
-    #[inline]
-    fn fetch_part(&self, part: SharedPart) {
-        self.node.fetch_part(part);
-    }
-
-    #[inline]
-    fn fetch_word(&self, word: SharedWord, to_write: bool) {
-        self.node.fetch_word(word, to_write);
-    }
-
-    fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
-        self.node.add_to_word(word, amount)
-    }
-
-    #[inline]
-    fn wake(&mut self, peer: usize) {
-        if let Some(number) = self.on_node[peer] {
-            self.node.wake(number);
-            self.ring();
-        }
-    }
-
-    fn watch(&mut self, word: SharedWord, value: u64) {
-        self.node.watch(word, value);
-    }
-
-    fn direct(&self, peer: usize, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
-        self.node.direct(self.on_node[peer]?, address)
-    }
-
-    fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
-        self.node.element_lock(self.on_node[peer]?, address)
-    }
-
-    fn processors(&self) -> usize {
-        self.node.processors()
-    }
-
-    fn is_oversubscribed(&self) -> bool {
-        self.node.is_oversubscribed()
-    }
-
-    fn shares_processor(&self, peer: usize) -> bool {
-        self.on_node[peer].is_some_and(|number| self.node.shares_processor(number))
-    }
-
-    fn give_way(&mut self) {
-        self.node.give_way();
-    }
-
-    fn miss_room(&mut self) {
-        self.node.miss_room();
-    }
-
-    /// For those that this peer shares memory with; none if there are none.
-    fn claim_words(&self) -> usize {
-        if self.alone { 0 } else { self.node.claim_words() }
-    }
-
-    fn node_of(&self, peer: usize) -> usize {
-        self.nodes[peer]
-    }
-
-    #[inline]
-    fn shares_memory_with(&self, peer: usize) -> bool {
-        self.on_node[peer].is_some()
-    }
-
-    fn set_claim(&mut self, index: usize, value: u64) {
-        self.node.set_claim(index, value);
-    }
-
-    fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64> {
-        self.node.swap_claim(self.number_on_node(peer), index, expected, new)
-    }
-
-    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
-        self.node.add_to_claim(self.number_on_node(peer), index, amount)
-    }
-
-    fn end_job(&mut self, code: i32, reason: &str) -> ! {
-        self.network.abort();
-        self.node.end_job(code, reason)
-    }
-
-    fn signal(&mut self, peer: usize, signal: Signal) {
-        match self.on_node[peer] {
-            Some(number) => {
-                self.node.signal(number, signal);
-                self.ring();
-            }
-            None => self.network.signal(peer, signal),
-        }
-    }
-
-    fn carried(&self) -> [u64; 2] {
-        self.network.carried()
-    }
-
-    #[inline]
-    fn take_signals(&mut self) -> SignalSet {
-        SignalSet(self.node.take_signals().0 | self.network.take_signals().0)
-    }
-
-    #[inline]
-    fn patience(&self) -> u32 {
-        if self.alone { self.network.patience() } else { self.node.patience() }
-    }
-
-    fn idle(&mut self, backoff: &mut Backoff) {
-        if self.alone {
-            if self.network.pass_round(backoff) {
-                // Whoever watches the job, and signals, is heard by the safety net.
-                self.node.sleeps_elsewhere();
-                self.network.sleep();
-                self.node.has_slept();
-            }
-            return;
-        }
-        self.look_at_network();
-        if self.network.take_news() {
-            // The caller may want to see it.
-            return backoff.reset();
-        }
-        if backoff.rounds >= self.node.patience() {
-            self.network.pay_debts();
-        }
-        if self.node.pass_round(backoff) && self.node.goes_to_sleep(backoff) {
-            self.network.sleep();
-            self.node.has_slept();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
-    use crate::JobSecret;
+    use crate::{JobSecret, Queue, Queues};
 
     /// Two peers of one node.
     fn neighbours() -> [ClusterFabric; 2] {

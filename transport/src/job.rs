@@ -466,7 +466,7 @@ fn heap_size_wanted(ends: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fabric, NodeFabric, SignalSet};
+    use crate::{NodeFabric, SignalSet, Waiting};
 
     fn reopened(job: &Job) -> Result<Job, JobError> {
         Job::open(job.as_fd().try_clone_to_owned().unwrap())

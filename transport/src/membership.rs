@@ -334,7 +334,8 @@ impl Place {
         let secret = board.get(0, SECRET_KEY)?.and_then(|digits| bytes_of(&digits));
         let secret = secret.map(JobSecret::from_bytes).ok_or(JobError::Silent { peer: 0 })?;
         let addresses = addresses.into_iter().map(|address| vec![address]).collect();
-        let network = endpoint.connect(me, addresses, secret)?;
+        let mut network = endpoint.connect(me, addresses, secret)?;
+        network.publish_turned_away(node.turned_away_record());
         if only_network()? {
             nodes = (0..nodes.len()).collect();
         }

@@ -142,7 +142,8 @@ impl Seats {
             return Ok(JobFabric::Node(node));
         }
         let addresses = self.addresses.iter().map(|&address| vec![address]).collect();
-        let network = arriving.endpoint.connect(self.me, addresses, secret)?;
+        let mut network = arriving.endpoint.connect(self.me, addresses, secret)?;
+        network.publish_turned_away(node.turned_away_record());
         Ok(JobFabric::Cluster(Box::new(ClusterFabric::new(node, network, here, self.first))))
     }
 }
@@ -150,7 +151,7 @@ impl Seats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Fabric;
+    use crate::SharedMemory;
 
     fn said(machine: &str, arriving: &Arriving) -> String {
         let said = arriving.said();

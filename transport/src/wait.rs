@@ -15,7 +15,7 @@ pub(crate) struct WaitPolicy {
     spins: u32,
     /// Rounds after these in which the processor is offered to others.
     yields: u32,
-    /// As [`crate::Fabric::processors`].
+    /// As [`crate::Waiting::processors`].
     pub(crate) processors: usize,
     /// Peers share processors.
     pub(crate) oversubscribed: bool,

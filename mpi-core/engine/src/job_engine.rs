@@ -11,7 +11,7 @@ use std::time::Duration;
 use rwmpi_protocol::{Counters, Envelope, Pattern, Rule};
 use rwmpi_transport::{
     Backoff, ClusterFabric, Distance, Doorbell, ElementLock, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence,
-    ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, SleepState, WriteSpan,
+    ReadSpan, Reading, RemoteAddress, SharedMemory, SharedPart, SharedWord, SignalSet, SleepState, Waiting, WriteSpan,
 };
 
 use crate::event::Observer;

@@ -5,7 +5,7 @@
 //! do.
 
 use rustix::process::Signal as ProcessSignal;
-use rwmpi_transport::{Backoff, Fabric, NodeFabric, RANK};
+use rwmpi_transport::{Backoff, Fabric, NodeFabric, RANK, Waiting};
 use std::env;
 use std::process::exit;
 use std::thread::sleep;

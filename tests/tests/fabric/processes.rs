@@ -14,7 +14,7 @@ use libtest_mimic::{Failed, Trial};
 use rustix::io::FdFlags;
 use rwmpi_tests::conformance::cases;
 use rwmpi_transport::{
-    JOB_FD, Job, JobFabric, JobShape, Membership, NodeFabric, RANK, SIZE, SharedPlace, THREADS, handed_down,
+    JOB_FD, Job, JobFabric, JobShape, Membership, NodeFabric, RANK, SIZE, SharedPlace, THREADS, Waiting, handed_down,
 };
 
 /// Far beyond what any case takes on a busy machine.
@@ -74,7 +74,7 @@ fn join(name: &str) {
 
 fn play(name: &str, mut fabric: NodeFabric) {
     if name == ENDLESS {
-        use rwmpi_transport::{Backoff, Fabric};
+        use rwmpi_transport::Backoff;
         let mut backoff = Backoff::default();
         loop {
             fabric.idle(&mut backoff);

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 use rwmpi_tests::conformance::{Case, cases};
-use rwmpi_transport::{Backoff, Enqueue, Fabric, JobSecret, PushError, Queue, ReadSpan, TcpEndpoint, TcpFabric};
+use rwmpi_transport::{
+    Backoff, Enqueue, Fabric, JobSecret, Network, PushError, Queue, Queues, ReadSpan, TcpEndpoint, TcpFabric, Waiting,
+};
 
 /// Far beyond what any case takes on a busy machine.
 const WATCHDOG: Duration = Duration::from_secs(60);

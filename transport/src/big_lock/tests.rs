@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::*;
-use crate::{Backoff, Fabric, NodeFabric};
+use crate::{Backoff, NodeFabric, Waiting};
 
 /// A lock that is biased to the present thread, and the fabric that it is for.
 fn shared() -> (BigLock, NodeFabric) {

@@ -29,14 +29,14 @@ impl Link {
         })
     }
 
-    /// As [`Fabric::read`](crate::Fabric::read).
+    /// As [`Queues::read`](crate::Queues::read).
     #[inline(always)]
     pub(super) fn read(&mut self, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
         let consumer = self.incoming[queue as usize].as_ref().expect("read without an arrival");
         consumer.read(arrival.len, arrival.place, offset, into);
     }
 
-    /// As [`Fabric::pop`](crate::Fabric::pop).
+    /// As [`Queues::pop`](crate::Queues::pop).
     #[inline(always)]
     pub(super) fn pop(&mut self, queue: Queue) {
         let consumer = self.incoming[queue as usize].as_mut().expect("pop without an arrival");

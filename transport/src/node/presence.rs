@@ -5,7 +5,7 @@ use crate::control::Presence;
 use crate::deaths;
 use crate::primitive::Ordering;
 use crate::segment::{ActivityRecord, TurnedAwayRecord};
-use crate::{Fabric, Signal, signal};
+use crate::{Signal, Waiting, signal};
 
 impl NodeFabric {
     /// Says that this peer ends in good order. For its process the first lane speaks.

@@ -11,7 +11,7 @@ use crate::primitive::Ordering;
 use crate::progress_thread::SleepState;
 use crate::ring::{Consumer, Producer};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE, RING};
-use crate::{Backoff, Fabric};
+use crate::{Backoff, SharedMemory};
 
 impl NodeFabric {
     /// This peer will have a progress thread, which sleeps there.

@@ -1,5 +1,10 @@
 //! What only the inside can show: damaged memory, and shortages.
 #![allow(unsafe_code)]
+use crate::Queues;
+use crate::SharedMemory;
+use crate::Waiting;
+use crate::layout::PEERS_WITHOUT_HINTS;
+use crate::{Enqueue, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, Way, WriteSpan, Written};
 
 use super::*;
 use crate::span::tests::PAST_CACHES;
@@ -156,7 +161,7 @@ fn a_heap_belongs_to_whoever_hands_it_out() {
 fn peers_that_outnumber_processors_know_who_is_on_theirs() {
     let processors = std::thread::available_parallelism().unwrap().get();
     let mut fabrics = NodeFabric::threads(processors + 1).unwrap();
-    assert!(fabrics.iter().all(Fabric::is_oversubscribed));
+    assert!(fabrics.iter().all(Waiting::is_oversubscribed));
     assert!(!fabrics[0].shares_processor(1), "nobody has said where it is");
     let mut here = rustix::thread::CpuSet::new();
     here.set(rustix::thread::sched_getcpu());

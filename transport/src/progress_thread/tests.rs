@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::{Enqueue, Fabric, NodeFabric, Queue, ReadSpan};
+use crate::{Enqueue, NodeFabric, Queue, Queues, ReadSpan, Waiting};
 
 /// Two peers; the first has a progress thread that takes what comes, and counts it.
 fn with_progress_thread() -> (&'static BigLock, ProgressThread, Arc<AtomicU32>, NodeFabric) {

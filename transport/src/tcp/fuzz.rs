@@ -1,4 +1,9 @@
 //! What strangers and peers gone wrong may say to a fabric between nodes: anything. And the two ends that this takes.
+use crate::Fabric;
+use crate::Queues;
+use crate::Waiting;
+use crate::tcp::frame::MAX_PAYLOAD;
+use crate::{Enqueue, Network};
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

@@ -1,7 +1,8 @@
 //! The memory that this peer has handed out: the only memory that a frame from the network is ever written to.
 //!
-//! An entry names one span for one peer, from [`hand_out`](crate::Fabric::hand_out) until it is withdrawn. Its name has
-//! a generation: a name that was withdrawn never means anything again, though its place in the table is used anew.
+//! An entry names one span for one peer, from [`hand_out`](crate::RemoteMemory::hand_out) until it is withdrawn. Its
+//! name has a generation: a name that was withdrawn never means anything again, though its place in the table is used
+//! anew.
 #![forbid(unsafe_code)]
 
 use crate::{RemoteAddress, WriteSpan};

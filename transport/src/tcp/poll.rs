@@ -1,19 +1,15 @@
 //! Waiting for sockets: which are watched, and what is done when one of them is ready.
 #![forbid(unsafe_code)]
 
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
-use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::Timespec;
 
 use crate::Queue;
 use crate::control::Presence;
-use crate::descriptor::{high, raised};
 use crate::layout::QUEUES;
 use crate::tcp::TcpFabric;
 use crate::tcp::connect::{Attempt, Progress};
@@ -27,13 +23,13 @@ pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// With at most so many connections, each is read without asking first which has something.
 const FEW: usize = 2;
 /// How often, among looks of that kind, all sockets are looked at.
-const LOOK_AT_ALL: u32 = 32;
+pub(super) const LOOK_AT_ALL: u32 = 32;
 /// After so many looks in a row that found something, without a sleep, the kernel need not say when that happens: it
 /// costs time of every arrival.
 const RELIED_UPON: u32 = 8;
 
 const LISTENER: u64 = u64::MAX;
-const DOORBELL: u64 = u64::MAX - 1;
+pub(super) const DOORBELL: u64 = u64::MAX - 1;
 const STRANGERS: u64 = 1 << 32;
 
 /// Watches a socket, be it new or watched already.
@@ -50,32 +46,6 @@ pub(crate) fn watch_listener(epoll: &OwnedFd, listener: &OwnedFd) {
 }
 
 impl TcpFabric {
-    /// A descriptor that wakes this peer when eight bytes are written to it.
-    pub(crate) fn doorbell(&mut self) -> io::Result<Arc<OwnedFd>> {
-        if let Some(doorbell) = &self.doorbell {
-            return Ok(doorbell.clone());
-        }
-        let doorbell = Arc::new(raised(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
-        watch(&self.epoll, &doorbell, DOORBELL, EventFlags::IN);
-        self.doorbell = Some(doorbell.clone());
-        Ok(doorbell)
-    }
-
-    /// A descriptor that is readable when a socket is ready.
-    pub(crate) fn readiness(&self) -> io::Result<OwnedFd> {
-        high(&self.epoll)
-    }
-
-    /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready
-    /// again.
-    pub(crate) fn is_settled(&mut self) -> bool {
-        self.watch_all();
-        self.pay_debts();
-        self.poll(Duration::ZERO);
-        // Connecting goes by the clock, too.
-        !self.take_news() && self.connecting.is_empty()
-    }
-
     fn silence_doorbell(&self) {
         if let Some(doorbell) = &self.doorbell {
             // Nothing to read: nobody has rung since.
@@ -83,19 +53,8 @@ impl TcpFabric {
         }
     }
 
-    /// Takes in what has arrived, without waiting.
-    pub(crate) fn look_around(&mut self) {
-        self.looks = self.looks.wrapping_add(1);
-        if !self.are_few() || self.looks.is_multiple_of(LOOK_AT_ALL) {
-            return self.poll(Duration::ZERO);
-        }
-        for index in (0..self.live.len()).rev() {
-            self.look_into(self.live[index]);
-        }
-    }
-
     /// Whether there are so few sockets that each may be looked at.
-    fn are_few(&self) -> bool {
+    pub(super) fn are_few(&self) -> bool {
         (1..=FEW).contains(&self.live.len()) && self.connecting.is_empty() && self.strangers.is_empty()
     }
 
@@ -109,7 +68,7 @@ impl TcpFabric {
     }
 
     /// Reads from a link that the kernel has said nothing of.
-    fn look_into(&mut self, peer: usize) {
+    pub(super) fn look_into(&mut self, peer: usize) {
         if !self.receive_from(peer) || !self.are_few() {
             return;
         }
@@ -126,7 +85,7 @@ impl TcpFabric {
     }
 
     /// Has the kernel say of every socket when something has arrived.
-    fn watch_all(&mut self) {
+    pub(super) fn watch_all(&mut self) {
         if !std::mem::replace(&mut self.all_watched, true) {
             for index in 0..self.live.len() {
                 let peer = self.live[index];

@@ -4,6 +4,11 @@ mod cuts;
 mod random;
 mod spoilt;
 mod strangers;
+use crate::Queues;
+use crate::RemoteMemory;
+use crate::tcp::frame::{Kind, MAX_PAYLOAD};
+use crate::tcp::link::State;
+use crate::{Enqueue, Network, Notice, PushError, RemoteAddress, RemoteError, Way, Written};
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use corosensei::Yielder;
 use rwmpi_transport::{
-    Arrival, Backoff, Enqueue, Fabric, Header, Notice, Passable, PeerFault, PushError, Queue, ReadSpan, Reading,
-    RemoteAddress, RemoteError, Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
+    Arrival, Backoff, Enqueue, Fabric, Header, Notice, Passable, PeerFault, PushError, Queue, Queues, ReadSpan,
+    Reading, RemoteAddress, RemoteError, RemoteMemory, SharedMemory, Signal, SignalSet, WORDS_PER_LINE, Waiting, Way,
+    WriteSpan, Written,
 };
 
 use super::super::wire;
@@ -136,6 +137,15 @@ impl Fabric for SimFabric<'_> {
         self.network.borrow().conditions.ranks
     }
 
+    fn end_job(&mut self, _code: i32, _reason: &str) -> ! {
+        self.network.borrow_mut().ended[self.me] = true;
+        loop {
+            self.turn.suspend(());
+        }
+    }
+}
+
+impl Queues for SimFabric<'_> {
     fn max_payload(&self, _: usize) -> usize {
         self.network.borrow().conditions.max_payload
     }
@@ -261,7 +271,9 @@ impl Fabric for SimFabric<'_> {
         }
         Some(if early { line.pushed } else { line.published })
     }
+}
 
+impl RemoteMemory for SimFabric<'_> {
     fn address_of(&self, span: ReadSpan) -> RemoteAddress {
         self.network.borrow().memory.address_of(span)
     }
@@ -337,7 +349,9 @@ impl Fabric for SimFabric<'_> {
         self.reach(peer, address, offset, into.len(), Use::Send)?;
         Ok(way)
     }
+}
 
+impl SharedMemory for SimFabric<'_> {
     fn claim_words(&self) -> usize {
         self.network.borrow().conditions.slots * WORDS_PER_LINE
     }
@@ -368,14 +382,9 @@ impl Fabric for SimFabric<'_> {
         *word += amount;
         before
     }
+}
 
-    fn end_job(&mut self, _code: i32, _reason: &str) -> ! {
-        self.network.borrow_mut().ended[self.me] = true;
-        loop {
-            self.turn.suspend(());
-        }
-    }
-
+impl Waiting for SimFabric<'_> {
     fn signal(&mut self, _peer: usize, _signal: Signal) {}
 
     fn take_signals(&mut self) -> SignalSet {

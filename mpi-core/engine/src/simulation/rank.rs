@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Backoff, Fabric, ReadSpan, Signal, WriteSpan};
+use rwmpi_transport::{Backoff, ReadSpan, Signal, Waiting, WriteSpan};
 
 use super::fabric::{SimFabric, Turn};
 use super::memory::{Apart, BlockId, Use, bytes};

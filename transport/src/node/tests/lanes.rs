@@ -1,8 +1,11 @@
 //! Jobs of several lanes: what they keep apart, and what they have in common.
 
 use super::*;
-use crate::layout::Part;
-use crate::{Arena, JobShape};
+use crate::layout::{PEERS_WITHOUT_HINTS, Part};
+use crate::{
+    Arena, Fabric, JobShape, Queues, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, SharedMemory, Signal,
+    Waiting, WriteSpan,
+};
 
 /// The fabrics of two peers in two lanes: by peer, then lane.
 fn pairs() -> [[NodeFabric; 2]; 2] {

@@ -1,5 +1,11 @@
 //! Two ends that do all that a fabric can do, in any order, over a connection that is cut wherever it can be: what one
 //! end has sent is what the other finds.
+use crate::Fabric;
+use crate::Queues;
+use crate::RemoteMemory;
+use crate::Waiting;
+use crate::tcp::frame::MAX_PAYLOAD;
+use crate::{Enqueue, INLINE_PAYLOAD, Network, Notice, PushError, RemoteAddress, Signal};
 
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;

@@ -1,13 +1,15 @@
 //! What a correct peer would send, spoilt: bytes changed, lost, doubled, put in from elsewhere. Whatever comes of it,
 //! what came before is there, nothing is written where it may not be, no more is kept than was lent, and a fault says
 //! what it is.
+use crate::Queues;
+use crate::{INLINE_PAYLOAD, RemoteAddress, RemoteMemory, Signal};
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 
 use super::random::{Random, for_each_seed};
 use super::*;
-use crate::tcp::frame::{HEADER, MAX_WRITE};
+use crate::tcp::frame::{HEADER, Kind, MAX_PAYLOAD, MAX_WRITE};
 use crate::tcp::stingy;
 
 const RUNS: u64 = 4000;

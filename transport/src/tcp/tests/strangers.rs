@@ -1,4 +1,8 @@
 //! Those who connect and have not proved who they are: they get nothing, and keep nobody from anything.
+use crate::Network;
+use crate::Queues;
+use crate::tcp::frame::Kind;
+use crate::tcp::link::State;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
