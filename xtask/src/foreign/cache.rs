@@ -85,21 +85,24 @@ impl Cache {
         })
     }
 
-    /// The source from which a Debian package is made, as its authors published it.
-    pub fn debian_source(&self, package: &str) -> Result<PathBuf> {
-        self.once(&format!("{package}-source"), |folder| {
+    /// The source from which Debian makes a package, as its authors published it.
+    pub fn debian_source(&self, source: &str, package: &str) -> Result<PathBuf> {
+        self.once(&format!("{source}-source"), |folder| {
             fs::create_dir_all(folder)?;
             // It lies beside the package, whose name there has its version.
             let said = output(Command::new("apt-get").args(["download", "--print-uris", package]))?;
             let address = said.split('\'').nth(1).context("apt-get does not say where the package lies")?;
-            let (place, name) = address.rsplit_once('/').context("a package lies in a folder")?;
-            let version = name.split('_').nth(1).and_then(|version| version.split(['-', '%']).next());
-            let version = version.context("a package has a version")?;
+            let (place, _) = address.rsplit_once('/').context("a package lies in a folder")?;
+            let name = said.split_whitespace().nth(1).context("apt-get does not say the package's name")?;
+            let version = name.split('_').nth(1).and_then(|version| version.rsplit_once('-'));
+            let (version, _) = version.context("a package has a version")?;
             let archive = folder.join("source");
-            let source = format!("{place}/{package}_{version}.orig.tar.xz");
-            process::run(
-                Command::new("curl").args(["--fail", "--silent", "--show-error", "--output"]).arg(&archive).arg(source),
-            )?;
+            let fetch = |end: &str| {
+                let mut curl = Command::new("curl");
+                curl.args(["--fail", "--silent", "--show-error", "--output"]).arg(&archive);
+                process::run(curl.arg(format!("{place}/{source}_{version}.orig.tar.{end}")))
+            };
+            fetch("xz").or_else(|_| fetch("gz"))?;
             unpack(&archive, folder)
         })
     }

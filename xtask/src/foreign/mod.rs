@@ -6,6 +6,7 @@
 mod abi_neutral;
 mod cache;
 mod files;
+mod hdf5;
 pub mod lammps;
 mod mpi4py;
 mod mpich_suite;
