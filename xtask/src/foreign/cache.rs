@@ -38,7 +38,7 @@ impl Cache {
     }
 
     /// Makes `name` with `make` unless a complete one is there.
-    fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    pub fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let (folder, complete) = (self.root.join(name), self.root.join(format!("{name}.complete")));
         if !complete.exists() {
             if folder.exists() {
@@ -110,12 +110,20 @@ impl Cache {
     /// `mpiexec -n RANKS` of ours, for programs that look for their MPI library.
     pub fn mpiexec(&self, ranks: usize) -> Command {
         let mut command = Command::new(self.prefix().join("bin/mpiexec"));
-        command.args(["--timeout", TIME_LIMIT, "-n", &ranks.to_string()]);
-        if let Some(transport) = &self.transport {
-            command.args(["--transport", transport]);
-        }
+        command.args(self.options(&ranks.to_string()));
         command.env("LD_LIBRARY_PATH", self.prefix().join("lib"));
         command
+    }
+
+    /// The same as text, for scripts that put the number of ranks where `ranks` is.
+    pub fn mpiexec_text(&self, ranks: &str) -> String {
+        format!("{} {}", self.prefix().join("bin/mpiexec").display(), self.options(ranks).join(" "))
+    }
+
+    /// What `mpiexec` is told.
+    fn options(&self, ranks: &str) -> Vec<String> {
+        let transport = self.transport.iter().flat_map(|transport| ["--transport", transport]);
+        ["--timeout", TIME_LIMIT].into_iter().chain(transport).chain(["-n", ranks]).map(str::to_owned).collect()
     }
 
     /// One of our compiler wrappers.

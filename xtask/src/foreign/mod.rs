@@ -11,6 +11,7 @@ pub mod lammps;
 mod mpi4py;
 mod mpich_suite;
 mod one_sided;
+mod pnetcdf;
 mod programs;
 
 use std::time::Instant;

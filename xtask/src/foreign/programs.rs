@@ -15,6 +15,7 @@ use super::lammps;
 use super::mpi4py::{mpi4py, python};
 use super::mpich_suite::{CHAPTERS, mpich_suite};
 use super::one_sided::{global_arrays, nwchem, open_coarrays};
+use super::pnetcdf::pnetcdf;
 
 /// All of them.
 pub fn all() -> Vec<Case> {
@@ -50,6 +51,9 @@ pub fn all() -> Vec<Case> {
     }
     for ranks in [2, 3, 4] {
         cases.push(Case::new(format!("HDF5's tests, {ranks} ranks"), move |cache| hdf5(cache, ranks)));
+    }
+    for (target, ranks) in [("check", "1 rank"), ("ptests", "2 to 10 ranks")] {
+        cases.push(Case::new(format!("PnetCDF's tests, {ranks}"), move |cache| pnetcdf(cache, target)));
     }
     cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {
