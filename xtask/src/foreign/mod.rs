@@ -9,6 +9,7 @@ mod files;
 mod hdf5;
 pub mod lammps;
 mod mpi4py;
+mod mpich_fortran;
 mod mpich_suite;
 mod one_sided;
 mod pnetcdf;
