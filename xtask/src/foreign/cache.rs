@@ -38,7 +38,7 @@ impl Cache {
     }
 
     /// Makes `name` with `make` unless a complete one is there.
-    fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    pub fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let (folder, complete) = (self.root.join(name), self.root.join(format!("{name}.complete")));
         if !complete.exists() {
             if folder.exists() {
@@ -85,21 +85,24 @@ impl Cache {
         })
     }
 
-    /// The source from which a Debian package is made, as its authors published it.
-    pub fn debian_source(&self, package: &str) -> Result<PathBuf> {
-        self.once(&format!("{package}-source"), |folder| {
+    /// The source from which Debian makes a package, as its authors published it.
+    pub fn debian_source(&self, source: &str, package: &str) -> Result<PathBuf> {
+        self.once(&format!("{source}-source"), |folder| {
             fs::create_dir_all(folder)?;
             // It lies beside the package, whose name there has its version.
             let said = output(Command::new("apt-get").args(["download", "--print-uris", package]))?;
             let address = said.split('\'').nth(1).context("apt-get does not say where the package lies")?;
-            let (place, name) = address.rsplit_once('/').context("a package lies in a folder")?;
-            let version = name.split('_').nth(1).and_then(|version| version.split(['-', '%']).next());
-            let version = version.context("a package has a version")?;
+            let (place, _) = address.rsplit_once('/').context("a package lies in a folder")?;
+            let name = said.split_whitespace().nth(1).context("apt-get does not say the package's name")?;
+            let version = name.split('_').nth(1).and_then(|version| version.rsplit_once('-'));
+            let (version, _) = version.context("a package has a version")?;
             let archive = folder.join("source");
-            let source = format!("{place}/{package}_{version}.orig.tar.xz");
-            process::run(
-                Command::new("curl").args(["--fail", "--silent", "--show-error", "--output"]).arg(&archive).arg(source),
-            )?;
+            let fetch = |end: &str| {
+                let mut curl = Command::new("curl");
+                curl.args(["--fail", "--silent", "--show-error", "--output"]).arg(&archive);
+                process::run(curl.arg(format!("{place}/{source}_{version}.orig.tar.{end}")))
+            };
+            fetch("xz").or_else(|_| fetch("gz"))?;
             unpack(&archive, folder)
         })
     }
@@ -107,12 +110,20 @@ impl Cache {
     /// `mpiexec -n RANKS` of ours, for programs that look for their MPI library.
     pub fn mpiexec(&self, ranks: usize) -> Command {
         let mut command = Command::new(self.prefix().join("bin/mpiexec"));
-        command.args(["--timeout", TIME_LIMIT, "-n", &ranks.to_string()]);
-        if let Some(transport) = &self.transport {
-            command.args(["--transport", transport]);
-        }
+        command.args(self.options(&ranks.to_string()));
         command.env("LD_LIBRARY_PATH", self.prefix().join("lib"));
         command
+    }
+
+    /// The same as text, for scripts that put the number of ranks where `ranks` is.
+    pub fn mpiexec_text(&self, ranks: &str) -> String {
+        format!("{} {}", self.prefix().join("bin/mpiexec").display(), self.options(ranks).join(" "))
+    }
+
+    /// What `mpiexec` is told.
+    fn options(&self, ranks: &str) -> Vec<String> {
+        let transport = self.transport.iter().flat_map(|transport| ["--transport", transport]);
+        ["--timeout", TIME_LIMIT].into_iter().chain(transport).chain(["-n", ranks]).map(str::to_owned).collect()
     }
 
     /// One of our compiler wrappers.

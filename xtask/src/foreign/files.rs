@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::cache::{Cache, output_with};
-use super::mpi4py::MPI4PY;
+use super::mpi4py::{MPI4PY, WITHOUT_DEBUG_INFORMATION};
 use super::one_sided::{library_path, machine_folder};
 
 /// What of HDF5 is needed to compile for it, and to run.
@@ -67,6 +67,7 @@ pub fn h5py(cache: &Cache, ranks: usize) -> Result<()> {
     let compiler = format!("{} -abi=mpich", cache.wrapper("mpicc").display());
     let python = cache.python("h5py", &["--no-binary", "h5py", "numpy", MPI4PY, "h5py"], |pip| {
         pip.env("HDF5_MPI", "ON").env("HDF5_DIR", &hdf5).env("CC", &compiler);
+        pip.env("CFLAGS", WITHOUT_DEBUG_INFORMATION);
         pip.env("LD_LIBRARY_PATH", &libraries).env("LIBRARY_PATH", &libraries);
         pip.env("MPI4PY_MPIABI", "mpich").env("MPI4PY_LIBMPI", cache.prefix().join("lib/libmpi.so.12"));
     })?;

@@ -6,10 +6,13 @@
 mod abi_neutral;
 mod cache;
 mod files;
+mod hdf5;
 pub mod lammps;
 mod mpi4py;
+mod mpich_fortran;
 mod mpich_suite;
 mod one_sided;
+mod pnetcdf;
 mod programs;
 
 use std::time::Instant;

@@ -14,6 +14,9 @@ const MAY_BE_MISSING: [&str; 6] =
     ["cupy", "numba", "mpi-world-size<2", "mpi-world-size>1", "comm.size==1", "mpi-comm_revoke"];
 /// The version whose source has the tests.
 pub const MPI4PY: &str = "mpi4py==4.1.2";
+/// Flags for a compiler that is to make its one long C file: with the debug information that Python asks for, some
+/// versions of gcc take over 20 GB of memory.
+pub const WITHOUT_DEBUG_INFORMATION: &str = "-g0";
 /// What its tests use besides.
 const PACKAGES: [&str; 4] = ["numpy", "cffi", "dill", "pyyaml"];
 
@@ -36,7 +39,7 @@ pub fn mpi4py(cache: &Cache, interface: &'static str, ranks: usize) -> Result<()
             let compiler = format!("{} -abi=standard", cache.wrapper("mpicc").display());
             let packages = [vec!["--no-binary", "mpi4py"], packages()].concat();
             cache.python("mpi4py-standard", &packages, |pip| {
-                pip.env("MPICC", &compiler);
+                pip.env("MPICC", &compiler).env("CFLAGS", WITHOUT_DEBUG_INFORMATION);
             })?
         }
     };

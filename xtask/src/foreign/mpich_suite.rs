@@ -3,17 +3,29 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, iter};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::cache::{Cache, output, output_with};
+use super::mpich_fortran::{Fortran, fill_templates};
 
 /// The folders of MPICH's suite.
-pub const CHAPTERS: [&str; 9] =
-    ["rma", "errors/rma", "threads/rma", "io", "errors/io", "spawn", "errors/spawn", "part", "mpi_t"];
+pub const CHAPTERS: [&str; 11] = [
+    "rma",
+    "errors/rma",
+    "threads/rma",
+    "io",
+    "errors/io",
+    "f77/io",
+    "f08/io",
+    "spawn",
+    "errors/spawn",
+    "part",
+    "mpi_t",
+];
 
 /// Programs that are no judges of this library, and why.
 const LEFT_OUT: [(&str, &str); 4] = [
@@ -27,7 +39,8 @@ const LEFT_OUT: [(&str, &str); 4] = [
 const UNIVERSE: &str = "64";
 
 /// What MPICH's configure script would find out.
-const CONFIGURATION: [&str; 33] = [
+const CONFIGURATION: [&str; 34] = [
+    "F77_NAME_LOWER_USCORE",
     "HAVE_STDARG_H",
     "HAVE_STDIO_H",
     "HAVE_STDLIB_H",
@@ -105,7 +118,7 @@ struct Suite<'a> {
 
 impl<'a> Suite<'a> {
     fn new(cache: &'a Cache) -> Result<Suite<'a>> {
-        let folder = cache.debian_source("mpich")?.join("test/mpi");
+        let folder = cache.debian_source("mpich", "mpich")?.join("test/mpi");
         let suite = Suite { cache, programs: cache.scratch("mpich-suite")?, folder };
         let mut text = "#pragma once\n".to_owned();
         for name in CONFIGURATION {
@@ -153,40 +166,92 @@ impl<'a> Suite<'a> {
     }
 }
 
+/// A folder of the suite: its programs, and what they are made of.
+struct Chapter<'a> {
+    suite: &'a Suite<'a>,
+    folder: PathBuf,
+    programs: PathBuf,
+    makefile: String,
+    fortran: Option<Fortran>,
+    /// What programs in C are linked with.
+    common: Vec<PathBuf>,
+}
+
+impl<'a> Chapter<'a> {
+    fn new(suite: &'a Suite<'a>, name: &str) -> Result<Chapter<'a>> {
+        let (folder, programs) = (suite.folder.join(name), suite.programs.join(name));
+        fs::create_dir_all(&programs)?;
+        let fortran = Fortran::of(name);
+        if fortran.is_some() {
+            fill_templates(&suite.folder, &folder, &suite.programs)?;
+        }
+        let makefile = fs::read_to_string(folder.join("Makefile.am"))?;
+        Ok(Chapter { suite, folder, programs, makefile, fortran, common: suite.common()? })
+    }
+
+    /// The sources of a program.
+    fn sources(&self, program: &str) -> Vec<PathBuf> {
+        let extension = self.fortran.as_ref().map_or("c", |fortran| fortran.extension);
+        let own = format!("{program}.{extension}");
+        let named = of_makefile(&self.makefile, "_SOURCES");
+        let names = named.get(program).cloned().unwrap_or_else(|| vec![own.as_str()]);
+        let sources = names.iter().filter(|name| name.ends_with(".c") || name.ends_with(extension));
+        sources.map(|name| self.source(name)).collect()
+    }
+
+    /// Where a source lies: the makefiles of Fortran 2008 take what is in C from those of Fortran 90.
+    fn source(&self, name: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        let older = PathBuf::from(path.to_string_lossy().replace("/f08/", "/f90/"));
+        if is_in_c(&path) && older.exists() { older } else { path }
+    }
+
+    fn compile(&self, name: &str) -> Result<PathBuf> {
+        let (program, sources) = (self.programs.join(name), self.sources(name));
+        let (in_c, others): (Vec<PathBuf>, Vec<PathBuf>) = sources.into_iter().partition(|source| is_in_c(source));
+        let Some(fortran) = self.fortran.as_ref().filter(|_| !others.is_empty()) else {
+            let flags = of_makefile(&self.makefile, "_CPPFLAGS");
+            let flags = flags.get(name).into_iter().flatten().filter(|flag| flag.starts_with("-D")).map(OsStr::new);
+            let files = in_c.iter().chain(&self.common).map(|path| path.as_os_str());
+            let ends = [OsStr::new("-o"), program.as_os_str(), OsStr::new("-lm")];
+            self.suite.compile(flags.chain(files).chain(ends))?;
+            return Ok(program);
+        };
+        let mut files = others;
+        for source in in_c {
+            let object = program.with_extension("c.o");
+            self.suite.compile([OsStr::new("-c"), source.as_os_str(), OsStr::new("-o"), object.as_os_str()])?;
+            files.push(object);
+        }
+        fortran.compile(self.suite.cache, &self.suite.folder, &self.folder, &program, &files)?;
+        Ok(program)
+    }
+}
+
+fn is_in_c(source: &Path) -> bool {
+    source.extension().is_some_and(|end| end == "c")
+}
+
 /// Runs all programs of a chapter.
 pub fn mpich_suite(cache: &Cache, chapter: &str) -> Result<()> {
     let suite = Suite::new(cache)?;
-    let common = suite.common()?;
-    let folder = suite.folder.join(chapter);
-    let makefile = fs::read_to_string(folder.join("Makefile.am"))?;
-    let (sources, flags) = (of_makefile(&makefile, "_SOURCES"), of_makefile(&makefile, "_CPPFLAGS"));
-    let list = ["testlist.in", "testlist"].iter().find_map(|name| fs::read_to_string(folder.join(name)).ok());
-    let list = list.with_context(|| format!("{} has no list", folder.display()))?;
-    let programs = suite.programs.join(chapter);
-    fs::create_dir_all(&programs)?;
+    let chapter = Chapter::new(&suite, chapter)?;
+    let list = ["testlist.in", "testlist"].iter().find_map(|name| fs::read_to_string(chapter.folder.join(name)).ok());
+    let list = list.with_context(|| format!("{} has no list", chapter.folder.display()))?;
     let (mut failures, mut passed) = (Vec::new(), 0);
     for line in list.lines().filter_map(Line::of) {
         if LEFT_OUT.iter().any(|(name, _)| *name == line.program) {
             continue;
         }
-        let program = programs.join(line.program);
-        let own = format!("{}.c", line.program);
-        let names = sources.get(line.program).cloned().unwrap_or_else(|| vec![own.as_str()]);
-        let sources = names.iter().filter(|name| name.ends_with(".c")).map(|name| folder.join(name).into_os_string());
-        let flags = flags.get(line.program).into_iter().flatten().filter(|flag| flag.starts_with("-D"));
-        let arguments = flags.map(|flag| flag.into()).chain(sources).chain(common.iter().map(|object| object.into()));
-        let arguments = arguments.chain(["-o".into(), program.clone().into_os_string()]);
-        let outcome =
-            suite.compile(arguments.chain(iter::once("-lm".into()))).and_then(|()| suite.run(&program, &line));
-        match outcome {
+        match chapter.compile(line.program).and_then(|program| suite.run(&program, &line)) {
             Ok(()) => passed += 1,
             Err(error) => failures.push(format!("{} with {} ranks: {error:#}", line.program, line.ranks)),
         }
     }
-    println!("{passed} of MPICH's programs pass in {chapter}");
-    ensure!(passed > 0, "no program of {chapter} has run");
+    println!("{passed} of MPICH's programs pass in {}", chapter.folder.display());
+    ensure!(passed > 0, "no program has run");
     if !failures.is_empty() {
-        bail!("{} of MPICH's programs fail in {chapter}:\n{}", failures.len(), failures.join("\n"));
+        bail!("{} of MPICH's programs fail:\n{}", failures.len(), failures.join("\n"));
     }
     Ok(())
 }

@@ -10,10 +10,12 @@ use super::Case;
 use super::abi_neutral::abi_neutral;
 use super::cache::{Cache, output, output_with};
 use super::files::h5py;
+use super::hdf5::hdf5;
 use super::lammps;
 use super::mpi4py::{mpi4py, python};
 use super::mpich_suite::{CHAPTERS, mpich_suite};
 use super::one_sided::{global_arrays, nwchem, open_coarrays};
+use super::pnetcdf::pnetcdf;
 
 /// All of them.
 pub fn all() -> Vec<Case> {
@@ -46,6 +48,12 @@ pub fn all() -> Vec<Case> {
     }
     for ranks in [1, 2, 4] {
         cases.push(Case::new(format!("h5py, {ranks} ranks"), move |cache| h5py(cache, ranks)));
+    }
+    for ranks in [2, 3, 4] {
+        cases.push(Case::new(format!("HDF5's tests, {ranks} ranks"), move |cache| hdf5(cache, ranks)));
+    }
+    for (target, ranks) in [("check", "1 rank"), ("ptests", "2 to 10 ranks")] {
+        cases.push(Case::new(format!("PnetCDF's tests, {ranks}"), move |cache| pnetcdf(cache, target)));
     }
     cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {
