@@ -34,9 +34,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
 /// Leaves the job when all ranks do.
 pub(crate) fn leave(rank: &Rank) -> Outcome {
     progress_thread::stop(rank);
-    if rank.checks.is_on() {
-        checking::name_what_is_left(rank)?;
-    }
+    checking::name_what_is_left(rank)?;
     rank.for_files.end();
     rank.lanes().iter().try_for_each(|lane| lane.endpoint.complete_all())?;
     if let Some(universe) = rank.universe.take() {

@@ -19,7 +19,6 @@ use rwmpi_core::{BigLock, Communicator, Error, ErrorClass, Group, MOST_LANES, Pr
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::big_lock::{self, BIG_LOCKS};
-use crate::checking::Checks;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
 use crate::failures::revoked;
@@ -100,8 +99,6 @@ pub struct Common {
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
     /// What files have in common.
     pub(crate) for_files: ForFiles,
-    /// What ranks do that does not go together.
-    pub(crate) checks: Checks,
     /// The threads that make progress meanwhile.
     pub(crate) progress_threads: RefCell<Vec<ProgressThread>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -300,7 +297,6 @@ impl Rank {
             partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
             for_files: ForFiles::default(),
-            checks: Checks::of_job(),
             progress_threads: RefCell::default(),
             private_memory: RefCell::default(),
         }));

@@ -21,6 +21,7 @@ macro_rules! example {
 mod attribute;
 mod block_on;
 mod buffer;
+mod checking;
 mod collective;
 mod command;
 mod communicator;

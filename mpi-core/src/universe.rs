@@ -15,6 +15,7 @@ use rwmpi_transport::spawning::{Command, ToldOfParents};
 use rwmpi_transport::{BigLocks, JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter};
 
 use crate::activity::{Call, Target};
+use crate::checking;
 use crate::collective::{Team, tree};
 use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
@@ -179,7 +180,8 @@ impl Universe {
         thread_level: ThreadLevel,
         recorder: Option<Rc<Recorder>>,
     ) -> Universe {
-        let process = Rc::new(Process::new(fabric, protocol.rule(), tuning, (Rc::default(), 0), recorder));
+        let lanes = Rc::new(Lanes::checked(checking::is_on()));
+        let process = Rc::new(Process::new(fabric, protocol.rule(), tuning, (lanes, 0), recorder));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
@@ -413,6 +415,7 @@ impl Universe {
     /// attributes of [`Universe::this_rank`] are deleted, the last first, so that libraries learn of the end (MPI-5.0
     /// section 11.2.4).
     pub fn finalize(self) -> Result<()> {
+        self.name_what_rust_leaves()?;
         self.delete_attributes()?;
         let process = self.world.process();
         if !process.begin_finalize() {

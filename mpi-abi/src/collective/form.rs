@@ -68,9 +68,6 @@ pub(super) fn run<A: Abi>(
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
-    if call.rank.checks.is_on() {
-        return run_checked(&call, arguments);
-    }
     match short(&call, Blocking) {
         Some(done) => done,
         None => run_long(&call, arguments),
@@ -80,16 +77,6 @@ pub(super) fn run<A: Abi>(
 #[inline(never)]
 fn run_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
     let done = call.core().collective(arguments(call)?);
-    call.check_alias().and(done)
-}
-
-/// Compares first what the ranks are about to do.
-#[cold]
-#[inline(never)]
-fn run_checked<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
-    let arguments = arguments(call)?;
-    call.rank.checks.compare(call.core(), &arguments)?;
-    let done = call.core().collective(arguments);
     call.check_alias().and(done)
 }
 

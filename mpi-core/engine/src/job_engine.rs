@@ -113,6 +113,7 @@ forward! {
     fn advertises(&mut self, capacity: usize) -> bool;
     fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
     fn uses_no_memory(&mut self) -> bool;
+    fn operations_open(&mut self) -> usize;
     fn forget_lent(&mut self);
     fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
     fn outcome(&mut self, id: OperationId) -> Option<&Outcome>;

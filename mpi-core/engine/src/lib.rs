@@ -284,6 +284,11 @@ impl<F: Fabric> Engine<F> {
         self.failed.is_none() && self.operations.iter().all(|operation| matches!(operation, Operation::Done(_)))
     }
 
+    /// How many operations there are whose outcomes nobody has taken.
+    pub fn operations_open(&self) -> usize {
+        self.operations.len()
+    }
+
     /// Takes note that it is so.
     pub fn forget_lent(&mut self) {
         self.fabric.forget_lent();

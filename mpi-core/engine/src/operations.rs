@@ -147,7 +147,6 @@ impl Operations {
     }
 
     /// How many there are.
-    #[cfg(any(test, fuzzing))]
     pub(super) fn len(&self) -> usize {
         self.iter().count()
     }

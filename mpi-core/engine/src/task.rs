@@ -54,6 +54,11 @@ impl Tasks {
         self.running.get() > 0
     }
 
+    /// How many there are whose results nobody has taken.
+    pub fn open(&self) -> usize {
+        self.slots.borrow().len()
+    }
+
     /// Polls every task once; true if one came to its end. What a task waits for it says in `awaited`, which afterwards
     /// is what it was.
     #[inline]

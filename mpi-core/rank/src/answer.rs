@@ -74,6 +74,16 @@ impl Answers {
         self.namer.set(Some(namer));
     }
 
+    /// Whether the functions of the program's interface have names of their own.
+    pub fn have_names(&self) -> bool {
+        self.namer.get().is_some()
+    }
+
+    /// The function of the program's interface in which the rank is, if that can be told.
+    pub fn name(&self) -> Option<String> {
+        self.namer.get().and_then(|namer| namer())
+    }
+
     /// Counts an answer of a wait in which nothing has happened since its last one, in that period; the first word. A
     /// period begins if something has: another wait may have come and gone within this one.
     fn count(&self, quiet_in: u32, completions: u64, [sent, taken]: [u64; 2]) -> u64 {
@@ -107,7 +117,7 @@ impl Process {
             | if several == Several::Any { ANY } else { 0 }
             | (awaited.len() as u64).min(MOST_TOLD) << AWAITED_SHIFT
             | (messages.len() as u64).min(MOST_TOLD) << MESSAGES_SHIFT;
-        let name = self.answers.namer.get().and_then(|namer| namer()).unwrap_or_default();
+        let name = self.answers.name().unwrap_or_default();
         for (word, bytes) in words[NAME..AWAITED].iter_mut().zip(name.as_bytes().chunks(8)) {
             let mut all = [0; 8];
             all[..bytes.len()].copy_from_slice(bytes);

@@ -12,6 +12,7 @@ use std::rc::{Rc, Weak};
 use rwmpi_protocol::Rule;
 use rwmpi_transport::{JobFabric, NodeFabric};
 
+use crate::checks::Checks;
 use crate::context::lane_of;
 use crate::process::Process;
 
@@ -23,9 +24,20 @@ pub struct Lanes {
     contexts: Cell<u32>,
     /// One for each lane, if there are several.
     processes: OnceCell<Box<[Weak<Process>]>>,
+    checks: Checks,
 }
 
 impl Lanes {
+    /// Those of a rank whose calls are checked, or are not.
+    pub fn checked(is_on: bool) -> Lanes {
+        Lanes { checks: Checks::new(is_on), ..Lanes::default() }
+    }
+
+    /// What is said of the rank's calls.
+    pub fn checks(&self) -> &Checks {
+        &self.checks
+    }
+
     /// Gives the rank that has had one lane these besides, and returns them.
     pub fn add(first: &Rc<Process>, fabrics: Vec<NodeFabric>, rule: Rule) -> Vec<Rc<Process>> {
         let process = |(lane, fabric)| {

@@ -17,6 +17,7 @@ pub mod activity;
 pub mod agreeing;
 pub mod answer;
 pub mod apart;
+mod checks;
 pub mod context;
 pub mod departure;
 pub mod driver;
@@ -28,6 +29,7 @@ pub mod profile;
 mod progress_thread;
 mod streams;
 
+pub use checks::Checks;
 pub use failures::notice;
 pub use lanes::Lanes;
 pub use numbers::Numbers;

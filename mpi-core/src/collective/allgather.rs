@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{self, Announcement, all_agree};
+use super::checking::Told;
 use super::described::Described;
 use super::direct_access::{DirectAccess, ExposedAddress, Way};
 use super::nodes;
@@ -53,6 +54,10 @@ impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Allgather<'a, P> {
 
     fn bytes(&self) -> usize {
         self.own.len()
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).bytes(Some(self.total as u64))
     }
 
     #[inline(always)]
@@ -210,7 +215,8 @@ fn read<'a>(
     others.try_for_each(|rank| access.read(rank, 0, 0, place(rank), working_set))
 }
 
-async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+/// The same, where each rank hears from each.
+pub(crate) async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
     if size == 2 {
         return team.exchange(place(me).as_read(), 1 - me, place(1 - me), 1 - me).await;

@@ -8,6 +8,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
+use super::checking::Told;
 use super::described::Described;
 use super::direct_access::{DirectAccess, ExposedAddress, Way};
 use super::nodes;
@@ -49,6 +50,10 @@ impl<'a, S: Fn(usize) -> ReadSpan<'a>, R: Fn(usize) -> WriteSpan<'a>> Described 
 
     fn bytes(&self) -> usize {
         self.part
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).bytes(self.even.then_some(self.part as u64))
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use std::iter;
 
 use rwmpi_transport::ReadSpan;
 
+use super::checking::Told;
 use super::described::Described;
 use super::nodes;
 use super::slots::Epoch;
@@ -23,6 +24,10 @@ impl Described for Barrier {
 
     fn bytes(&self) -> usize {
         0
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL)
     }
 
     fn kind(&self, _: usize) -> Option<Collective> {

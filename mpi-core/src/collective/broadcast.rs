@@ -5,6 +5,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
+use super::checking::Told;
 use super::described::Described;
 use super::direct_access::Way;
 use super::gather::directly_to_all;
@@ -29,6 +30,10 @@ impl Described for Broadcast<'_> {
 
     fn bytes(&self) -> usize {
         self.data.len()
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).root(self.root).bytes(Some(self.data.len() as u64))
     }
 
     #[inline(always)]

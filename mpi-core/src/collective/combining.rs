@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rwmpi_transport::ReadSpan;
 
+use super::checking::Named;
 use super::reduction::{Mishap, Reduction};
 use super::team::{Flights, Team};
 use crate::Message;
@@ -59,6 +60,10 @@ impl<T: Message, F: Fn(&T, &T) -> T> Reduction for Combining<T, F> {
     /// One value is all there is.
     fn element(&self) -> usize {
         T::FIXED_SIZE.unwrap_or(1).max(1)
+    }
+
+    fn named(&self) -> Option<Named> {
+        Named::of_function(&self.function)
     }
 
     fn failure(&self) -> Option<Failure> {

@@ -9,9 +9,11 @@
 use rwmpi_transport::ReadSpan;
 
 use super::Outcome;
+use super::checking::{CallForm, Told};
 use super::slots::{Epoch, Slots};
 use super::team::{Team, Trouble};
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::select::Collective;
 use crate::{Communicator, Mark, Result};
 
@@ -22,6 +24,9 @@ pub(crate) trait Described {
 
     /// How many bytes this rank gives: for those who watch.
     fn bytes(&self) -> usize;
+
+    /// What all ranks have to do alike.
+    fn told(&self) -> Told;
 
     /// What its way by slots depends on, among so many ranks; `None`: it has none in two steps.
     fn kind(&self, ranks: usize) -> Option<Collective>;
@@ -121,6 +126,7 @@ impl Communicator {
     pub(crate) fn complete_otherwise<D: Described>(&self, typed: Typed, described: D) -> Result<()> {
         self.check_one_group(D::CALL)?;
         self.begin(D::CALL, described.bytes());
+        self.compare_calls(CallForm::Blocking, || described.told()).map_err(self.failed(D::CALL))?;
         let team = self.team(self.next_collective(), true);
         self.process().block_on(|| run(team, typed, described)).map_err(self.failed(D::CALL))
     }
@@ -134,7 +140,13 @@ impl Communicator {
         self.check_one_group(D::CALL)?;
         self.begin(D::CALL, described.bytes());
         let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
+        let to_compare = self.to_compare(CallForm::Nonblocking, || described.told());
         let collective = async move |team: Team<'_>| run(team, typed, described).await;
-        Ok(async move { communicator.run_nonblocking(number, collective).await })
+        Ok(async move {
+            if let Some(to_compare) = to_compare {
+                apart(|| to_compare.compare()).await?;
+            }
+            communicator.run_nonblocking(number, collective).await
+        })
     }
 }

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use super::checking::Told;
 use super::described::Described;
 use super::nodes;
 use super::slots::Epoch;
@@ -45,6 +46,10 @@ impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Gather<'a, P> {
 
     fn bytes(&self) -> usize {
         self.even.or(self.part.map(ReadSpan::len)).unwrap_or(0)
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).root(self.root).bytes(self.even.map(|len| len as u64))
     }
 
     #[inline(always)]
@@ -124,6 +129,11 @@ impl<'a, P: Fn(usize) -> ReadSpan<'a>> Described for Scatter<'a, P> {
 
     fn bytes(&self) -> usize {
         self.part.map_or(0, WriteSpan::len)
+    }
+
+    fn told(&self) -> Told {
+        let len = self.part.filter(|_| self.even).map(|part| part.len() as u64);
+        Told::new(Self::CALL).root(self.root).bytes(len)
     }
 
     fn kind(&self, _: usize) -> Option<Collective> {

@@ -5,6 +5,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Outcome;
+use super::checking::Told;
 use super::described::Described;
 use super::slots::Epoch;
 use super::team::Team;
@@ -47,6 +48,10 @@ impl<T: Datatype, D: Described> Described for Packed<'_, T, D> {
 
     fn bytes(&self) -> usize {
         self.described.bytes()
+    }
+
+    fn told(&self) -> Told {
+        self.described.told()
     }
 
     fn kind(&self, ranks: usize) -> Option<Collective> {

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::agreement::{self, Announcement, Same, is_announced};
 use super::allgather::exchange_parts;
 use super::alltoall::send_to_all;
+use super::checking::Told;
 use super::described::Described;
 use super::direct_access::{DirectAccess, ExposedAddress, Way};
 use super::gather::directly_from_all;
@@ -38,6 +39,10 @@ impl<O: Reduction> Described for Reduce<'_, O> {
 
     fn bytes(&self) -> usize {
         self.data.len()
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).root(self.root).operation(self.op.named()).bytes(Some(self.data.len() as u64))
     }
 
     #[inline(always)]
@@ -281,6 +286,10 @@ impl<O: Reduction> Described for Allreduce<'_, O> {
         self.data.len()
     }
 
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).operation(self.op.named()).bytes(Some(self.data.len() as u64))
+    }
+
     #[inline(always)]
     fn kind(&self, _: usize) -> Option<Collective> {
         Some(Collective::Allreduce { len: self.data.len() })
@@ -427,6 +436,10 @@ impl<O: Reduction, P: Fn(usize) -> (usize, usize)> Described for ReduceScatter<'
 
     fn bytes(&self) -> usize {
         self.data.len()
+    }
+
+    fn told(&self) -> Told {
+        Told::new(Self::CALL).operation(self.op.named()).bytes(Some(self.data.len() as u64))
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::checking::Named;
 use crate::Datatype;
 use crate::engine::Failure;
 use crate::plain::{direct_values, direct_values_mut};
@@ -27,6 +28,10 @@ pub(crate) trait Reduction {
     /// Whether the order of operands makes no difference.
     fn commutes(&self) -> bool {
         false
+    }
+    /// Which operation it is, if that can be told.
+    fn named(&self) -> Option<Named> {
+        None
     }
     /// Why elements could not be combined, if some could not.
     fn failure(&self) -> Option<Failure> {
@@ -51,6 +56,10 @@ impl<R: Reduction + ?Sized> Reduction for &R {
 
     fn where_it_lies(&self) -> Option<Arithmetic> {
         (**self).where_it_lies()
+    }
+
+    fn named(&self) -> Option<Named> {
+        (**self).named()
     }
 
     fn element(&self) -> usize {
@@ -153,6 +162,10 @@ impl<T: Datatype, F: Fn(&T, &T) -> T> Reduction for Elementwise<T, F> {
 
     fn element(&self) -> usize {
         T::SIZE.max(1)
+    }
+
+    fn named(&self) -> Option<Named> {
+        Named::of_function(&self.function)
     }
 
     fn failure(&self) -> Option<Failure> {

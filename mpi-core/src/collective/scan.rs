@@ -6,6 +6,7 @@ use std::iter;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::checking::{Kind, Told};
 use super::described::Described;
 use super::nodes;
 use super::reduce::reduce_long;
@@ -40,6 +41,11 @@ impl<O: Reduction> Described for Scan<'_, O> {
 
     fn bytes(&self) -> usize {
         self.data.len()
+    }
+
+    fn told(&self) -> Told {
+        let kind = if self.exclusive { Kind::Other } else { Kind::Only };
+        Told::new(Self::CALL).kind(kind).operation(self.op.named()).bytes(Some(self.data.len() as u64))
     }
 
     #[inline(always)]

@@ -3,11 +3,13 @@
 
 use std::pin::pin;
 
+use super::checking::{CallForm, Kind, Named, Told};
 use super::own_messages::are_messages;
 use super::places::Parcels;
 use super::values::Values;
 use super::{Team, Trouble};
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::message::Parcel;
 use crate::owned::spawn;
 use crate::{Communicator, Message, Neighbours, Request, Result};
@@ -33,11 +35,17 @@ fn scan<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<(T, Op
     async move |all: Values<'_>| all.of::<T>().scan(value, op).await
 }
 
+fn scanning<F>(kind: Kind, op: &F) -> Told {
+    Told::new(Call::Scan).kind(kind).operation(Named::of_function(op))
+}
+
 impl Communicator {
     /// The blocking form of a collective of values.
-    fn complete_values<R>(&self, call: Call, size: usize, plan: impl ValuePlan<R>) -> Result<R> {
+    fn complete_values<R>(&self, told: Told, size: usize, plan: impl ValuePlan<R>) -> Result<R> {
+        let call = told.call();
         self.check_one_group(call)?;
         self.begin(call, size);
+        self.compare_calls(CallForm::Blocking, || told).map_err(self.failed(call))?;
         let trouble = Trouble::default();
         let team = Team { trouble: Some(&trouble), ..self.team(self.next_collective(), true) };
         let collective = plan(Values { communicator: self, call, team });
@@ -50,14 +58,19 @@ impl Communicator {
     /// The nonblocking one.
     fn start_values<R: 'static>(
         &self,
-        call: Call,
+        told: Told,
         size: usize,
         plan: impl ValuePlan<R> + 'static,
     ) -> Result<Request<'static, R>> {
+        let call = told.call();
         self.check_one_group(call)?;
         self.begin(call, size);
         let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
+        let to_compare = self.to_compare(CallForm::Nonblocking, || told);
         spawn(self, call, async move {
+            if let Some(to_compare) = to_compare {
+                apart(|| to_compare.compare()).await.map_err(communicator.failed(call))?;
+            }
             let trouble = Trouble::default();
             let collective = async |team: Team<'_>| {
                 let team = Team { trouble: Some(&trouble), ..team };
@@ -85,7 +98,9 @@ impl Communicator {
         self.check_root(Call::Broadcast, root)?;
         match are_messages::<T>() {
             true => self.bcast_message(value, root),
-            false => self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root)),
+            false => {
+                self.complete_values(Told::new(Call::Broadcast).root(root), size_of::<T>(), broadcast(value, root))
+            }
         }
     }
 
@@ -97,7 +112,7 @@ impl Communicator {
     )]
     pub fn ibcast_value<T: Message + 'static>(&self, value: T, root: usize) -> Result<Request<'static, T>> {
         self.check_root(Call::Broadcast, root)?;
-        self.start_values(Call::Broadcast, size_of::<T>(), broadcast(value, root))
+        self.start_values(Told::new(Call::Broadcast).root(root), size_of::<T>(), broadcast(value, root))
     }
 
     /// The value that `op` makes of all ranks' values, in rank order, on all.
@@ -112,7 +127,11 @@ impl Communicator {
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
         match are_messages::<T>() {
             true => self.allreduce_message(value, op),
-            false => self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op)),
+            false => self.complete_values(
+                Told::new(Call::Allreduce).operation(Named::of_function(&op)),
+                size_of::<T>(),
+                allreduce(value, op),
+            ),
         }
     }
 
@@ -127,7 +146,11 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        self.start_values(Call::Allreduce, size_of::<T>(), allreduce(value, op))
+        self.start_values(
+            Told::new(Call::Allreduce).operation(Named::of_function(&op)),
+            size_of::<T>(),
+            allreduce(value, op),
+        )
     }
 
     /// As [`Communicator::allreduce_value`], at `root` only.
@@ -141,7 +164,11 @@ impl Communicator {
         self.check_root(Call::Reduce, root)?;
         match are_messages::<T>() {
             true => self.reduce_message(value, op, root),
-            false => self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root)),
+            false => self.complete_values(
+                Told::new(Call::Reduce).root(root).operation(Named::of_function(&op)),
+                size_of::<T>(),
+                reduce(value, op, root),
+            ),
         }
     }
 
@@ -157,7 +184,11 @@ impl Communicator {
         root: usize,
     ) -> Result<Request<'static, Option<T>>> {
         self.check_root(Call::Reduce, root)?;
-        self.start_values(Call::Reduce, size_of::<T>(), reduce(value, op, root))
+        self.start_values(
+            Told::new(Call::Reduce).root(root).operation(Named::of_function(&op)),
+            size_of::<T>(),
+            reduce(value, op, root),
+        )
     }
 
     /// The value that `op` makes of the values of the ranks up to this one.
@@ -168,7 +199,7 @@ impl Communicator {
         "assert_eq!(world.scan_value(rank, op::sum)?, [0, 1, 3][rank]);"
     )]
     pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        Ok(self.complete_values(Call::Scan, size_of::<T>(), scan(value, op))?.0)
+        Ok(self.complete_values(scanning(Kind::Only, &op), size_of::<T>(), scan(value, op))?.0)
     }
 
     /// As [`Communicator::scan_value`], without waiting.
@@ -181,7 +212,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        Ok(self.start_values(Call::Scan, size_of::<T>(), scan(value, op))?.map(|both| both.0))
+        Ok(self.start_values(scanning(Kind::Only, &op), size_of::<T>(), scan(value, op))?.map(|both| both.0))
     }
 
     /// The value that `op` makes of the values of the ranks before this one; none at rank 0.
@@ -192,7 +223,7 @@ impl Communicator {
         "assert_eq!(world.exscan_value(rank, op::sum)?, [None, Some(0), Some(1)][rank]);"
     )]
     pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
-        Ok(self.complete_values(Call::Scan, size_of::<T>(), scan(value, op))?.1)
+        Ok(self.complete_values(scanning(Kind::Other, &op), size_of::<T>(), scan(value, op))?.1)
     }
 
     /// As [`Communicator::exscan_value`], without waiting.
@@ -205,7 +236,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, Option<T>>> {
-        Ok(self.start_values(Call::Scan, size_of::<T>(), scan(value, op))?.map(|both| both.1))
+        Ok(self.start_values(scanning(Kind::Other, &op), size_of::<T>(), scan(value, op))?.map(|both| both.1))
     }
 
     /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.
@@ -222,7 +253,7 @@ impl Communicator {
             return self.gather_messages(value, root);
         }
         let own = self.parcel(Call::Gather, value);
-        self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
+        self.complete_values(Told::new(Call::Gather).root(root), size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
         })
     }
@@ -239,7 +270,7 @@ impl Communicator {
     ) -> Result<Request<'static, Option<Vec<T>>>> {
         self.check_root(Call::Gather, root)?;
         let own = self.owned_parcel(Call::Gather, value);
-        self.start_values(Call::Gather, size_of::<T>(), async move |all: Values<'_>| {
+        self.start_values(Told::new(Call::Gather).root(root), size_of::<T>(), async move |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
         })
     }
@@ -256,7 +287,7 @@ impl Communicator {
             return self.allgather_messages(value);
         }
         let own = self.parcel(Call::Allgather, value);
-        self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {
+        self.complete_values(Told::new(Call::Allgather), size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().allgather(own).await
         })
     }
@@ -268,7 +299,7 @@ impl Communicator {
     )]
     pub fn iallgather_values<T: Message + 'static>(&self, value: &T) -> Result<Request<'static, Vec<T>>> {
         let own = self.owned_parcel(Call::Allgather, value);
-        self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| {
+        self.start_values(Told::new(Call::Allgather), size_of::<T>(), async move |all: Values<'_>| {
             all.of::<T>().allgather(own).await
         })
     }
@@ -286,7 +317,7 @@ impl Communicator {
     pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
         let data = Parcels::new(self.scattered(values, root)?, Parcel::new);
         let plan = async |all: Values<'_>| all.of::<T>().scatter(data, root).await;
-        self.complete_values(Call::Scatter, size_of::<T>(), plan)
+        self.complete_values(Told::new(Call::Scatter).root(root), size_of::<T>(), plan)
     }
 
     /// As [`Communicator::scatter_values`], without waiting.
@@ -298,7 +329,7 @@ impl Communicator {
     pub fn iscatter_values<T: Message + 'static>(&self, values: &[T], root: usize) -> Result<Request<'static, T>> {
         let data = Parcels::new(self.scattered(values, root)?, Parcel::owned);
         let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, root).await;
-        self.start_values(Call::Scatter, size_of::<T>(), plan)
+        self.start_values(Told::new(Call::Scatter).root(root), size_of::<T>(), plan)
     }
 
     /// What this rank scatters.
@@ -325,14 +356,14 @@ impl Communicator {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
         let data = Parcels::new(values, Parcel::new);
         let plan = async |all: Values<'_>| all.of::<T>().alltoall(data).await;
-        self.complete_values(Call::Alltoall, size_of_val(values), plan)
+        self.complete_values(Told::new(Call::Alltoall), size_of_val(values), plan)
     }
 
     /// As [`Communicator::alltoall_values`], with neighbours, of which there are as many as values.
     pub(crate) fn exchange_values<T: Message>(&self, values: &[T], with: &Neighbours) -> Result<Vec<Option<T>>> {
         let data = Parcels::new(values, Parcel::new);
         let plan = async |all: Values<'_>| all.of::<T>().with_neighbours(data, with).await;
-        self.complete_values(Call::Alltoall, size_of_val(values), plan)
+        self.complete_values(Told::new(Call::Alltoall), size_of_val(values), plan)
     }
 
     /// As [`Communicator::alltoall_values`], without waiting.
@@ -345,6 +376,6 @@ impl Communicator {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
         let data = Parcels::new(values, Parcel::owned);
         let plan = async move |all: Values<'_>| all.of::<T>().alltoall(data).await;
-        self.start_values(Call::Alltoall, size_of_val(values), plan)
+        self.start_values(Told::new(Call::Alltoall), size_of_val(values), plan)
     }
 }

@@ -57,8 +57,14 @@ struct Shared {
     local: Group,
     /// Whether it is an intercommunicator.
     inter: bool,
-    /// Whether short collectives go a short way, on which nobody takes notes.
+    /// Whether short collectives go a short way, on which nobody takes notes,
     has_short_way: bool,
+    /// and those that are started.
+    has_short_start: bool,
+    /// Whether what its ranks call is compared.
+    is_checked: bool,
+    /// How many comparisons have begun, modulo [`COLLECTIVES`].
+    comparisons: Cell<u32>,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
@@ -76,6 +82,14 @@ struct Shared {
 const COLLECTIVES: u32 = 1 << 30;
 /// Nonblocking collectives have tags from here on.
 const NONBLOCKING: u32 = COLLECTIVES;
+
+/// Comparisons of what ranks are about to do have tags from here on.
+const COMPARISON: u32 = 3 << 30;
+
+/// The tag of the comparison of that number.
+pub(crate) fn comparison_tag(number: u32) -> u32 {
+    number | COMPARISON
+}
 
 /// The tag of the nonblocking collective of that number.
 pub(crate) fn nonblocking_tag(number: u64) -> u32 {
@@ -120,6 +134,7 @@ impl Communicator {
         let inter = remote.is_some();
         let notes_collectives = process.recorder().is_some_and(|recorder| !recorder.has_front_end());
         let partners = remote.unwrap_or_else(|| local.clone());
+        let is_checked = !inter && local.size() > 1 && process.lanes().checks().are_on();
         let shared = Shared {
             is_joined: process.is_joined(),
             process,
@@ -131,7 +146,10 @@ impl Communicator {
             partners,
             local,
             inter,
-            has_short_way: !inter && !notes_collectives,
+            has_short_way: !inter && !notes_collectives && !is_checked,
+            has_short_start: !inter && !is_checked,
+            is_checked,
+            comparisons: Cell::new(0),
             topology,
             attributes: Attributes::default(),
             name: RefCell::default(),
@@ -233,6 +251,20 @@ impl Communicator {
         self.shared.nonblocking_collectives.get() + 1
     }
 
+    /// The number of the comparison that begins now: the same on all ranks, since all begin collectives of whatever
+    /// form in the same order.
+    pub(crate) fn next_comparison(&self) -> u32 {
+        let number = self.shared.comparisons.get();
+        self.shared.comparisons.set((number + 1) % COLLECTIVES);
+        number
+    }
+
+    /// Whether what its ranks call is compared.
+    #[inline]
+    pub(crate) fn is_checked(&self) -> bool {
+        self.shared.is_checked
+    }
+
     /// The tag of the agreement that begins now: the same on all ranks, since all begin them in the same order.
     pub(crate) fn next_agreement(&self) -> u32 {
         let number = self.shared.agreements.get();
@@ -255,6 +287,12 @@ impl Communicator {
     /// The slots of its ranks for nonblocking collectives, if it has one group.
     pub(crate) fn nonblocking_slots(&self) -> Option<&OnceSlots> {
         (!self.is_inter()).then_some(&self.shared.nonblocking_slots)
+    }
+
+    /// The same, if a collective can begin by them at once.
+    #[inline]
+    pub(crate) fn slots_to_start_on(&self) -> Option<&OnceSlots> {
+        self.shared.has_short_start.then_some(&self.shared.nonblocking_slots)
     }
 
     /// The nodes of its ranks, if it has one group.

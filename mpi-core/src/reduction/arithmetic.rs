@@ -11,7 +11,7 @@ use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
-use crate::collective::Reduction;
+use crate::collective::{Named, Reduction};
 use crate::datatype::{Basic, Number};
 
 /// What lies in `N` bytes of memory.
@@ -194,6 +194,10 @@ impl Reduction for Arithmetic {
 
     fn commutes(&self) -> bool {
         true
+    }
+
+    fn named(&self) -> Option<Named> {
+        Some(self.operation.into())
     }
 }
 

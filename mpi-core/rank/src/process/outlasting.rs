@@ -29,6 +29,11 @@ impl Process {
         detached.retain(|&id| engine.collect(id).is_none());
     }
 
+    /// How many operations and nonblocking collectives have been started whose results nobody has taken.
+    pub fn open(&self) -> usize {
+        self.engine().operations_open() + self.tasks.open()
+    }
+
     /// Keeps what goes on by itself until it has ended, which `has_ended` says.
     pub fn abandon(&self, has_ended: Box<dyn FnMut() -> bool>) {
         self.forget_ended();

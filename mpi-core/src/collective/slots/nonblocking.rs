@@ -371,7 +371,7 @@ impl Communicator {
         if self.size() == 1 {
             return self.slots_of_kind(kind).map(|slots| Turn { slots, number: 0 });
         }
-        let slots = self.nonblocking_slots()?.get()?.as_ref().filter(|slots| slots.limits.have_room_for(kind))?;
+        let slots = self.slots_to_start_on()?.get()?.as_ref().filter(|slots| slots.limits.have_room_for(kind))?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
         Epoch::new(&team, slots, number).has_turn(kind).is_ready().then_some(Turn { slots, number })

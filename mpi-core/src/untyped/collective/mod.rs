@@ -10,6 +10,7 @@ mod perform;
 mod request;
 mod short;
 mod staged;
+mod told;
 
 pub use form::{Blocking, Form, Nonblocking};
 pub use request::PersistentCollective;
@@ -18,7 +19,7 @@ pub use staged::Blocks;
 use super::{Elements, Runs};
 use crate::activity::Call;
 pub use crate::collective::Root;
-use crate::collective::{Groups, Team};
+use crate::collective::{CallForm, Groups, Team};
 use crate::reduction::{Applied, Operation};
 use crate::{Communicator, Result};
 
@@ -236,6 +237,7 @@ impl Communicator {
     pub fn collective(&self, collective: Collective) -> Result<()> {
         let call = collective.call();
         let prepared = self.prepare(collective)?;
+        self.compare_calls(CallForm::Blocking, || self.told(&prepared.collective)).map_err(self.failed(call))?;
         let ranks = self.ranks(self.team(self.next_collective(), true));
         self.process().block_on(|| perform::perform(&prepared, ranks)).map_err(self.failed(call))
     }

@@ -7,7 +7,7 @@ use super::perform::perform;
 use super::{Collective, Prepared};
 use crate::activity::Call;
 use crate::apart::apart;
-use crate::collective::Team;
+use crate::collective::{CallForm, Team};
 use crate::task::Work;
 use crate::{Communicator, Result};
 
@@ -32,9 +32,13 @@ impl Communicator {
         let prepared = self.prepare(collective)?;
         let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         let call = prepared.collective.call();
+        let to_compare = self.to_compare(CallForm::Nonblocking, || self.told(&prepared.collective));
         self.launch(
             call,
             apart(|| async move {
+                if let Some(to_compare) = to_compare {
+                    apart(|| to_compare.compare()).await?;
+                }
                 let collective = async |team: Team<'_>| perform(&prepared, communicator.ranks(team)).await;
                 communicator.run_nonblocking(number, collective).await
             }),
@@ -47,6 +51,8 @@ impl Communicator {
     /// Arguments that can't be used.
     pub fn persistent_collective(&self, collective: Collective) -> Result<PersistentCollective> {
         let prepared = Rc::new(self.prepare(collective)?);
+        let call = prepared.collective.call();
+        self.compare_calls(CallForm::Persistent, || self.told(&prepared.collective)).map_err(self.failed(call))?;
         let tag = self.next_collective() | PERSISTENT;
         Ok(PersistentCollective { prepared, communicator: self.clone(), tag })
     }
