@@ -7,7 +7,6 @@ use rwmpi_transport::RemoteAddress;
 
 use super::bounce_buffer::OwnedData;
 use super::pieces::{Sink, Source};
-use super::transfer::Transfer;
 use super::wire;
 use crate::select::MessageWay;
 use crate::{Failure, Mark};
@@ -116,6 +115,29 @@ impl Stage {
     pub fn is_with_receiver(&self) -> bool {
         matches!(self, Stage::Waiting | Stage::Announced | Stage::Left(_))
     }
+}
+
+/// What became of an attempt to send.
+pub(super) enum Progress {
+    /// The buffer may be used again.
+    Done,
+    /// The receiver will answer.
+    Waiting,
+    /// The same, once it has fetched the data.
+    Announced,
+    /// The same, unless it is long in coming.
+    Left(Left),
+    /// No room; go on later from this stage.
+    Blocked(Stage),
+}
+
+/// One message on its way: whose slot, and the two ends as seen by the side that copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub(super) owner: u32,
+    pub(super) slot: u32,
+    pub(super) generation: u64,
+    pub(super) len: u64,
 }
 
 /// A message whose receive is known, and which its receiver may fetch: what a remote write of it would be.

@@ -1,33 +1,15 @@
 //! Sending: which way a message takes, and pushing it there.
 
-use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
+use rwmpi_protocol::{Choice, Envelope, Fifo, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
-use super::operation::{First, Left, Notice, SendOperation, Stage, Writing};
+use super::operation::{First, Progress, SendOperation, Stage};
 use super::pieces::{Scattered, Source};
-use super::slots::{claimed, open};
-use super::transfer::{Transfer, claim_word};
+use super::rendezvous::LOOK_AT_ACCEPTED;
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
 use crate::Mark;
 use crate::select::MessageWay;
-use crate::select::message::{self, Requested, Unrequested};
-
-/// What became of an attempt to send.
-enum Progress {
-    /// The buffer may be used again.
-    Done,
-    /// The receiver will answer.
-    Waiting,
-    /// The same, once it has fetched the data.
-    Announced,
-    /// The same, unless it is long in coming.
-    Left(Left),
-    /// No room; go on later from this stage.
-    Blocked(Stage),
-}
-
-/// Messages remembered as unaccepted before the sender looks how far the receiver has come.
-const LOOK_AT_ACCEPTED: usize = if cfg!(test) { 3 } else { 256 };
+use crate::select::message::{self, Unrequested};
 
 impl<F: Fabric> Engine<F> {
     /// Starts a send; `None`: it has completed already. The common small message makes no operation.
@@ -46,39 +28,6 @@ impl<F: Fabric> Engine<F> {
             return Ok(None);
         }
         self.start_general_send(peer, context, tag, Source::Span(data), mode, mark)
-    }
-
-    /// Pushes a small message, if nothing is in its way; its data are not needed any more then.
-    #[inline(always)]
-    pub(super) fn push_small(
-        &mut self,
-        peer: u32,
-        context: u32,
-        tag: u32,
-        data: ReadSpan<'_>,
-        mark: Mark,
-    ) -> Result<bool, Failure> {
-        if peer == self.me() || data.len() >= self.small_end {
-            return Ok(false);
-        }
-        let state = &mut self.peers[peer as usize];
-        if !state.queued.is_empty() || self.rule == Rule::Sr || state.sender.holds_requests() {
-            return Ok(false);
-        }
-        let envelope = Envelope { context, source: 0, tag };
-        let position = self.fabric.pushed(peer as usize);
-        let header = [wire::EAGER | mark.word(), context, tag, 0];
-        match self.fabric.try_push(peer as usize, Queue::Messages, Enqueue::Next, header, data) {
-            Ok(()) => {
-                state.sender.on_fifo(&envelope, position, Fifo::Open);
-                if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
-                    self.look_at_accepted(peer).map_err(|failure| self.fail(failure))?;
-                }
-                Ok(true)
-            }
-            Err(PushError::Full) => Ok(false),
-            Err(error) => Err(self.fail(Failure::Push(error))),
-        }
     }
 
     /// As [`Engine::start_send`], of bytes that do not lie side by side.
@@ -278,33 +227,6 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// How much the next cell of a message carries at most, after so many bytes of it. Where payloads are passed, each
-    /// cell costs as much as several KiB, so they are long, but for the first, which the receiver waits for idly.
-    fn longest_piece(&self, peer: u32, sent: usize) -> usize {
-        let most = self.fabric.max_payload(peer as usize);
-        if sent == 0 && self.fabric.passable(peer as usize).most > 0 { most / 2 } else { most }
-    }
-
-    /// Pushes the data of a message that has begun.
-    fn stream(
-        &mut self,
-        peer: u32,
-        data: &mut Source,
-        mut sent: usize,
-        mode: SendMode,
-        mut enqueue: Enqueue,
-    ) -> Result<Progress, Failure> {
-        while sent < data.len() {
-            let len = (data.len() - sent).min(self.longest_piece(peer, sent));
-            if !self.try_push(peer, enqueue, [wire::CONTINUE, 0, 0, 0], data.part(sent, len))? {
-                return Ok(Progress::Blocked(Stage::Streaming { sent }));
-            }
-            enqueue = Enqueue::Next;
-            sent += len;
-        }
-        Ok(if mode == SendMode::Synchronous { Progress::Waiting } else { Progress::Done })
-    }
-
     /// Pushes a cell. All but the common small message go through here: the fabric's own push is inlined.
     #[inline(never)]
     pub(super) fn push(
@@ -330,194 +252,6 @@ impl<F: Fabric> Engine<F> {
             Ok(()) => Ok(true),
             Err(PushError::Full) => Ok(false),
             Err(error) => Err(Failure::Push(error)),
-        }
-    }
-
-    /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as
-    /// long for a request as the copy would take.
-    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, wants_copy: bool) -> Result<Choice, Failure> {
-        let passable = || self.fabric.passable(peer as usize);
-        let worth = message::looks_for_request(&self.tuning, self.rule, len, self.claims_with(peer), passable);
-        if self.rule == Rule::Sr || (worth && !self.holds_answerable(peer, envelope)) {
-            self.collect_requests(peer as usize)?;
-        }
-        if worth && (wants_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
-            self.await_request(peer, len)?;
-        }
-        if !self.peers[peer as usize].sender.holds_requests() {
-            return Ok(Choice::Fifo(Fifo::Open));
-        }
-        if self.claims_with(peer) {
-            self.look_at_accepted(peer)?;
-        }
-        loop {
-            let choice = self.peers[peer as usize].sender.choose(envelope, len, worth);
-            let Choice::Write(request) = choice else { return Ok(choice) };
-            if !self.claims_with(peer) || self.claim(peer, request.slot, request.generation) {
-                return Ok(choice);
-            }
-            self.peers[peer as usize].sender.claim_lost(&request);
-        }
-    }
-
-    /// Whether a request is held that this message would answer whatever a look would find. Where there are claim
-    /// words, looks are cheap, and what was accepted meanwhile counts.
-    fn holds_answerable(&self, peer: u32, envelope: &Envelope) -> bool {
-        !self.claims_with(peer) && self.peers[peer as usize].sender.holds_request_for(envelope)
-    }
-
-    /// Takes the claim word of a receive of `peer`.
-    pub(super) fn claim(&mut self, peer: u32, slot: u32, generation: u64) -> bool {
-        (slot as usize) < Self::slots_with_claims(&self.fabric)
-            && self.fabric.swap_claim(peer as usize, claim_word(slot), open(generation), claimed(generation)).is_ok()
-    }
-
-    /// Forgets messages that the receiver has dealt with. Where there are no claim words, not before the requests are
-    /// known that came ahead of this news: one of them may be for a receive that such a message has completed.
-    fn look_at_accepted(&mut self, peer: u32) -> Result<(), Failure> {
-        if let Some(accepted) = self.fabric.accepted(peer as usize) {
-            if !self.claims_with(peer) {
-                self.collect_requests(peer as usize)?;
-            }
-            self.peers[peer as usize].sender.accepted(accepted);
-        }
-        Ok(())
-    }
-
-    /// Answers a request: writes the data into the receiver's buffer, with its help if they are many, then tells it so.
-    fn write(
-        &mut self,
-        id: OperationId,
-        peer: u32,
-        envelope: &Envelope,
-        request: &RequestForSend,
-        data: &mut Source,
-    ) -> Result<Progress, Failure> {
-        let len = data.len() as u64;
-        self.count_remote_write(len);
-        self.count_single_copy(len);
-        let RequestForSend { slot, generation, .. } = *request;
-        let transfer = Transfer { owner: peer, slot, generation, len };
-        let target = wire::address(request.target);
-        let way = self.way_of_requested(peer, data);
-        if way != MessageWay::Write
-            && let Some(data) = data.span()
-            && self.invite(id, peer, &transfer, data)?
-        {
-            let is_left =
-                way == MessageWay::Left || (!self.fabric.is_oversubscribed() && self.policy.leaves(peer, len));
-            self.tell_way(if is_left { MessageWay::Left } else { MessageWay::Both }, peer, envelope, len);
-            if is_left {
-                return Ok(Progress::Left(Left { transfer, target }));
-            }
-            if !self.write_chunks(&transfer, &target, data)? {
-                return Ok(Progress::Waiting);
-            }
-            self.notify_written(&transfer, id, Some(id))?;
-            return Ok(Progress::Done);
-        }
-        self.tell_way(MessageWay::Write, peer, envelope, len);
-        let writing = Writing { target, written: 0, len: data.len(), notice: Notice::Request(transfer) };
-        self.go_on_writing(id, peer, writing, data)
-    }
-
-    /// Goes on with a remote write by this rank alone, as far as there is room; says so when it is done.
-    fn go_on_writing(
-        &mut self,
-        id: OperationId,
-        peer: u32,
-        mut writing: Writing,
-        data: &mut Source,
-    ) -> Result<Progress, Failure> {
-        let (piece_len, target) = (data.piece_len().max(1), writing.target);
-        // This is the first in the queue, or a pull, and pulls end in any order: nothing queued has to come before it.
-        let (header, payload, len) = self.notice_cell(id, &writing);
-        while writing.written < writing.len {
-            let offset = writing.written;
-            let piece = data.part(offset, piece_len.min(writing.len - offset));
-            let notice = rwmpi_transport::Notice { header, payload: payload[..len].into() };
-            let notice = Some(notice).filter(|_| offset + piece.len() == writing.len);
-            let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece, notice);
-            let written = written.map_err(|error| Failure::Remote { peer, error })?;
-            writing.written += written.len;
-            if written.len < piece.len() {
-                return Ok(Progress::Blocked(Stage::Writing(Box::new(writing))));
-            }
-            if written.told {
-                return Ok(Progress::Done);
-            }
-        }
-        self.push_cell(peer, header, &payload[..len], Some(id))?;
-        Ok(Progress::Done)
-    }
-
-    /// What tells the receiver that a write is complete.
-    fn notice_cell(&self, id: OperationId, writing: &Writing) -> (Header, [u8; 16], usize) {
-        match &writing.notice {
-            Notice::Request(transfer) => {
-                let (header, written) = self.written_cell(transfer, id);
-                (header, bytemuck::cast(written), size_of::<wire::Written>())
-            }
-            Notice::Pull(key) => {
-                let space = [writing.target.space, 0];
-                ([wire::PULLED, *key, 0, 0], bytemuck::cast(space), size_of::<u64>())
-            }
-        }
-    }
-
-    /// Goes on with what `peer` has asked for, one message after the other: what one has begun to write another cannot
-    /// go on with.
-    pub(super) fn flush_asked_for(&mut self, peer: u32) -> Result<bool, Failure> {
-        let mut any = false;
-        while let Some(&id) = self.peers[peer as usize].asked_for.front() {
-            let before = self.stage(id);
-            self.advance_send(id, Enqueue::Retry)?;
-            let after = self.stage(id);
-            any |= before != after;
-            if after.is_some() {
-                break;
-            }
-            let asked_for = &mut self.peers[peer as usize].asked_for;
-            asked_for.pop_front();
-            self.backlog -= usize::from(asked_for.is_empty());
-        }
-        Ok(any)
-    }
-
-    /// The way of a message that `peer` has asked for.
-    fn way_of_requested(&self, peer: u32, data: &Source) -> MessageWay {
-        let span = data.span().filter(|_| self.claims_with(peer));
-        let oversubscribed = self.fabric.is_oversubscribed();
-        let message = Requested { len: data.len() as u64, can_share: span.is_some(), oversubscribed };
-        let reach = || self.fabric.way_from(peer as usize, &self.fabric.address_of(span.unwrap_or(ReadSpan::EMPTY)));
-        message::requested(&self.tuning, message, reach)
-    }
-
-    /// Tells the receiver that it may help to write into its buffer; false if it can't.
-    fn invite(
-        &mut self,
-        id: OperationId,
-        peer: u32,
-        transfer: &Transfer,
-        data: ReadSpan<'static>,
-    ) -> Result<bool, Failure> {
-        let address = self.fabric.address_of(data);
-        if self.fabric.way_from(peer as usize, &address).is_none() {
-            return Ok(false);
-        }
-        let body = wire::Sharing { address: wire::address_words(&address), generation: transfer.generation };
-        let header = [wire::WRITING | self.mark_of(id).word(), transfer.slot, self.tag_of(id), id];
-        let invited = self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())?;
-        if invited {
-            self.expose(id);
-        }
-        Ok(invited)
-    }
-
-    /// The receiver has been told where the data of a send are.
-    fn expose(&mut self, id: OperationId) {
-        if let Operation::Send(send) = &mut self.operations[id] {
-            send.exposed = true;
         }
     }
 

@@ -53,7 +53,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("transport/src", 26),
     ("mpi-core/protocol/src", 4),
-    ("mpi-core/engine/src", 9),
+    ("mpi-core/engine/src", 6),
     ("mpi-core/rank/src", 9),
     ("mpi-core/src", 20),
     ("mpi-core/io/src", 2),

@@ -8,10 +8,14 @@
 //! word, as each side has to fetch its line from the other: to say that a chunk is done and to take the next is one
 //! exchange. Whoever does the last one tells the other; before, the slot cannot be given back.
 
-use rwmpi_transport::{Fabric, Header, Reading, RemoteAddress, WORDS_PER_LINE};
+use rwmpi_transport::{
+    Arrival, Enqueue, Fabric, Header, Queue, ReadSpan, Reading, RemoteAddress, WORDS_PER_LINE, WriteSpan,
+};
 
-use super::operation::{Left, Stage};
-use super::{Engine, Failure, Operation, OperationId, wire};
+use crate::arrivals::fault;
+use crate::operation::{Left, ReceiveOperation, Stage, Transfer};
+use crate::rendezvous::Answer;
+use crate::{Engine, Failure, Operation, OperationId, wire};
 
 /// How often a sender looks for other things before it no longer leaves a message to its receiver.
 const LOOKS_FOR_RECEIVER: u32 = 64;
@@ -28,7 +32,7 @@ const WRITERS_LEAD: u64 = 2;
 const ALL_TAKEN: u64 = (1 << COUNT_BITS) - 1;
 
 /// The claim word of a slot.
-pub(super) fn claim_word(slot: u32) -> usize {
+pub(crate) fn claim_word(slot: u32) -> usize {
     slot as usize * WORDS_PER_LINE
 }
 
@@ -99,15 +103,6 @@ fn chunk_len(len: u64) -> u64 {
     (len / 4).clamp(1, 64 << 10).max(len / (ALL_TAKEN / 2)).next_multiple_of(4096)
 }
 
-/// One message on its way: whose slot, and the two ends as seen by the side that copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    pub(super) owner: u32,
-    pub(super) slot: u32,
-    pub(super) generation: u64,
-    pub(super) len: u64,
-}
-
 /// How a side's part of a transfer ended.
 struct Copied {
     /// It did the last chunk, so that the transfer is complete.
@@ -118,18 +113,18 @@ struct Copied {
 
 impl<F: Fabric> Engine<F> {
     /// How many slots the transport's claim words allow.
-    pub(super) fn slots_with_claims(fabric: &F) -> usize {
+    pub(crate) fn slots_with_claims(fabric: &F) -> usize {
         fabric.claim_words() / WORDS_PER_LINE
     }
 
     /// Makes an own slot ready for a transfer.
-    pub(super) fn prepare_transfer(&mut self, slot: u32, generation: u64) {
+    pub(crate) fn prepare_transfer(&mut self, slot: u32, generation: u64) {
         self.fabric.set_claim(chunks_word(slot), Chunks::none_taken(generation).0);
     }
 
     /// Takes all chunks of an own slot that nobody has begun; true if those begun are done, so that nobody copies any
     /// more.
-    pub(super) fn close_transfer(&mut self, slot: u32) -> bool {
+    pub(crate) fn close_transfer(&mut self, slot: u32) -> bool {
         let me = self.fabric.me();
         let mut seen = Chunks::none_taken(self.slots.generation(slot));
         while let Err(found) = self.fabric.swap_claim(me, chunks_word(slot), seen.0, seen.all_taken().0) {
@@ -176,13 +171,37 @@ impl<F: Fabric> Engine<F> {
         let complete = has_done && seen.done() == chunks;
         Ok(Copied { complete, outpaced: has_done && !complete && seen.taken() >= limit })
     }
+}
+
+/// The receive was first: its sender, which answers its request, asks it to help.
+impl<F: Fabric> Engine<F> {
+    /// Tells the receiver that it may help to write into its buffer; false if it can't.
+    pub(crate) fn invite(
+        &mut self,
+        id: OperationId,
+        peer: u32,
+        transfer: &Transfer,
+        data: ReadSpan<'static>,
+    ) -> Result<bool, Failure> {
+        let address = self.fabric.address_of(data);
+        if self.fabric.way_from(peer as usize, &address).is_none() {
+            return Ok(false);
+        }
+        let body = wire::Sharing { address: wire::address_words(&address), generation: transfer.generation };
+        let header = [wire::WRITING | self.mark_of(id).word(), transfer.slot, self.tag_of(id), id];
+        let invited = self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())?;
+        if invited {
+            self.expose(id);
+        }
+        Ok(invited)
+    }
 
     /// Writes chunks of `data` into the receiver's buffer; true if that completes the transfer.
-    pub(super) fn write_chunks(
+    pub(crate) fn write_chunks(
         &mut self,
         transfer: &Transfer,
         target: &RemoteAddress,
-        data: rwmpi_transport::ReadSpan<'static>,
+        data: ReadSpan<'static>,
     ) -> Result<bool, Failure> {
         let peer = transfer.owner;
         let copied = self.copy_chunks(transfer, Side::Sender, WRITERS_LEAD, |fabric, offset, len| {
@@ -196,13 +215,95 @@ impl<F: Fabric> Engine<F> {
         Ok(copied.complete)
     }
 
+    /// Tells the receiver that its buffer is complete, by the message of that send. `after`: if it is just leaving.
+    pub(crate) fn notify_written(
+        &mut self,
+        transfer: &Transfer,
+        id: OperationId,
+        after: Option<OperationId>,
+    ) -> Result<(), Failure> {
+        let (header, body) = self.written_cell(transfer, id);
+        self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), after)
+    }
+
+    /// The notice that a transfer is complete.
+    pub(crate) fn written_cell(&self, transfer: &Transfer, id: OperationId) -> (Header, wire::Written) {
+        let header = [wire::WRITTEN | self.mark_of(id).word(), transfer.slot, self.tag_of(id), 0];
+        (header, wire::Written { len: transfer.len, generation: transfer.generation })
+    }
+
+    /// A sender is writing into a receive, and this rank can help.
+    pub(crate) fn writing(
+        &mut self,
+        source: u32,
+        tag: u32,
+        slot: u32,
+        answer: u32,
+        arrival: &Arrival,
+    ) -> Result<(), Failure> {
+        let body: [u8; size_of::<wire::Sharing>()] = self.body(source, Queue::Messages, arrival)?;
+        let wire::Sharing { address, generation } = bytemuck::cast(body);
+        let address = wire::address(address);
+        let Some(id) = self.slots.receive(slot, generation) else {
+            return Err(fault(source, "a transfer to a receive that is not advertised"));
+        };
+        let Operation::Receive(receive) = &self.operations[id] else { return Ok(()) };
+        let Some(buffer) = receive.buffer.span() else { return Ok(()) };
+        if address.len > buffer.len() as u64 {
+            return Err(fault(source, "a transfer longer than the receive"));
+        }
+        let transfer = Transfer { owner: self.me(), slot, generation, len: address.len };
+        if self.read_chunks(&transfer, source, &address, buffer)? {
+            self.completed_by_sender(source, tag, slot, id, address.len);
+            self.answer(source, Answer::Matched(answer))?;
+        }
+        Ok(())
+    }
+}
+
+/// The message was first: its receiver, which has met the announcement, asks its sender to help.
+impl<F: Fabric> Engine<F> {
+    /// Fetches an announced message, asking the sender for help.
+    pub(crate) fn fetch_together(
+        &mut self,
+        id: OperationId,
+        source: u32,
+        tag: u32,
+        from: &RemoteAddress,
+        answer: u32,
+        buffer: WriteSpan<'static>,
+    ) -> Result<(), Failure> {
+        let Some((slot, generation)) = self.slot_of(id) else {
+            let part = buffer.part(0, from.len as usize);
+            let read = self.fabric.remote_read(source as usize, from, 0, part, Reading::alone(2 * from.len));
+            read.map_err(|error| Failure::Remote { peer: source, error })?;
+            self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
+            return self.answer(source, Answer::Matched(answer));
+        };
+        let address = self.fabric.address_of(buffer.as_read());
+        if self.fabric.way_from(source as usize, &address).is_some() {
+            let body = wire::Sharing { address: wire::address_words(&address), generation };
+            let body = bytemuck::bytes_of(&body).into();
+            let header = [wire::FETCHING, answer, slot, 0];
+            // Without room for the invitation this side does it alone.
+            let _ = self.push(source, Queue::Requests, Enqueue::Retry, header, body);
+        }
+        let transfer = Transfer { owner: self.me(), slot, generation, len: from.len };
+        if self.read_chunks(&transfer, source, from, buffer)? {
+            self.give_back_slot(slot);
+            self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
+            self.answer(source, Answer::Matched(answer))?;
+        }
+        Ok(())
+    }
+
     /// Reads chunks out of the sender's memory into an own buffer; true if that completes the transfer.
-    pub(super) fn read_chunks(
+    pub(crate) fn read_chunks(
         &mut self,
         transfer: &Transfer,
         source: u32,
         from: &RemoteAddress,
-        buffer: rwmpi_transport::WriteSpan<'static>,
+        buffer: WriteSpan<'static>,
     ) -> Result<bool, Failure> {
         // Both where it is and where it goes.
         let reading = Reading::alone(transfer.len.saturating_mul(2));
@@ -214,23 +315,54 @@ impl<F: Fabric> Engine<F> {
         Ok(copied.complete)
     }
 
-    /// Tells the receiver that its buffer is complete, by the message of that send. `after`: if it is just leaving.
-    pub(super) fn notify_written(
+    /// A receiver is fetching a message, and this rank can help.
+    pub(crate) fn fetching(
         &mut self,
-        transfer: &Transfer,
+        peer: u32,
         id: OperationId,
-        after: Option<OperationId>,
+        slot: u32,
+        sharing: wire::Sharing,
     ) -> Result<(), Failure> {
-        let (header, body) = self.written_cell(transfer, id);
-        self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), after)
+        let len = match self.operations.get_mut(id) {
+            Some(Operation::Send(send)) if send.peer == peer => {
+                if send.stage == Stage::Announced {
+                    send.stage = Stage::Waiting;
+                }
+                send.data.len() as u64
+            }
+            _ => return Err(fault(peer, "a transfer of a message that was not sent")),
+        };
+        let target = wire::address(sharing.address);
+        if target.len < len || !self.claims_with(peer) || slot as usize >= Self::slots_with_claims(&self.fabric) {
+            return Err(fault(peer, "a transfer to a receive that does not fit"));
+        }
+        if self.policy.leaves(peer, len) {
+            return Ok(());
+        }
+        self.help(peer, id, &Transfer { owner: peer, slot, generation: sharing.generation, len }, &target)
     }
 
-    /// The notice that a transfer is complete.
-    pub(super) fn written_cell(&self, transfer: &Transfer, id: OperationId) -> (Header, wire::Written) {
-        let header = [wire::WRITTEN | self.mark_of(id).word(), transfer.slot, self.tag_of(id), 0];
-        (header, wire::Written { len: transfer.len, generation: transfer.generation })
+    /// The receiver has met an announced message and asks its sender to help.
+    pub(crate) fn help(
+        &mut self,
+        peer: u32,
+        id: OperationId,
+        transfer: &Transfer,
+        target: &RemoteAddress,
+    ) -> Result<(), Failure> {
+        let Operation::Send(send) = &self.operations[id] else { return Ok(()) };
+        let Some(data) = send.data.span() else { return Ok(()) };
+        debug_assert_eq!(send.peer, peer);
+        if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
+            self.notify_written(transfer, id, None)?;
+            self.matched(peer, id)?;
+        }
+        Ok(())
     }
+}
 
+/// A message that its sender leaves to the receiver.
+impl<F: Fabric> Engine<F> {
     /// Whether this rank may go on by itself later, though nothing comes.
     pub fn acts_later(&self) -> bool {
         !self.left.is_empty()
@@ -239,7 +371,7 @@ impl<F: Fabric> Engine<F> {
     /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver, if
     /// that has not begun to fetch it. Whether it has.
     #[cold]
-    pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn take_over(&mut self) -> Result<bool, Failure> {
         self.looks_for_receiver += 1;
         if self.looks_for_receiver < LOOKS_FOR_RECEIVER {
             return Ok(false);
@@ -257,7 +389,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Whether anybody has taken a chunk, and so is about to take all that others leave.
-    fn has_begun(&mut self, transfer: &Transfer) -> bool {
+    pub(crate) fn has_begun(&mut self, transfer: &Transfer) -> bool {
         // No word ever has this value.
         const NEVER: u64 = u64::MAX;
         let found = self.fabric.swap_claim(transfer.owner as usize, chunks_word(transfer.slot), NEVER, NEVER);
@@ -265,31 +397,13 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// The receiver has fetched a message that was left to it.
-    pub(super) fn is_fetched(&mut self, id: OperationId) {
+    pub(crate) fn is_fetched(&mut self, id: OperationId) {
         self.looks_for_receiver = 0;
         if self.left.front() == Some(&id) {
             self.left.pop_front();
         } else {
             self.left.retain(|&left| left != id);
         }
-    }
-
-    /// The receiver has met an announced message and asks its sender to help.
-    pub(super) fn help(
-        &mut self,
-        peer: u32,
-        id: OperationId,
-        transfer: &Transfer,
-        target: &RemoteAddress,
-    ) -> Result<(), Failure> {
-        let Operation::Send(send) = &self.operations[id] else { return Ok(()) };
-        let Some(data) = send.data.span() else { return Ok(()) };
-        debug_assert_eq!(send.peer, peer);
-        if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
-            self.notify_written(transfer, id, None)?;
-            self.matched(peer, id)?;
-        }
-        Ok(())
     }
 }
 
