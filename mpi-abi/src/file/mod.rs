@@ -96,6 +96,13 @@ fn status_of(bytes: u64) -> Status {
     Status { bytes, ..Status::EMPTY }
 }
 
+/// Tells how many bytes a call has transferred, also if it has failed.
+fn tell<A: Abi>(outcome: rwmpi_io::Result<u64>, status: StatusOut<A>) -> Outcome {
+    let bytes = outcome.as_ref().map_or_else(|error| error.transferred(), |bytes| *bytes);
+    status.set(&value_of::<A>(&status_of(bytes)));
+    Ok(outcome.map(drop)?)
+}
+
 /// One access at a place.
 fn access<A: Abi>(
     file: A::File,
@@ -106,9 +113,7 @@ fn access<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    let bytes = entry.core.access(direction, place, &rank.elements::<A>(memory, count, datatype)?)?;
-    status.set(&value_of::<A>(&status_of(bytes)));
-    Ok(())
+    tell(entry.core.access(direction, place, &rank.elements::<A>(memory, count, datatype)?), status)
 }
 
 /// One access of all ranks. What a rank passes wrong keeps none of the others waiting.
@@ -121,9 +126,7 @@ fn access_all<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    let bytes = entry.core.access_all(direction, place, &rank.elements::<A>(memory, count, datatype))?;
-    status.set(&value_of::<A>(&status_of(bytes)));
-    Ok(())
+    tell(entry.core.access_all(direction, place, &rank.elements::<A>(memory, count, datatype)), status)
 }
 
 /// As [`access`], with a request.

@@ -3,12 +3,11 @@
 use rwmpi_io::{Direction, Place};
 
 use super::individual::whence_of;
-use super::{Buffer, access, status_of};
+use super::{Buffer, access, tell};
 use crate::argument::{Memory, Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::rank;
-use crate::status::value_of;
 
 /// MPI_File_read_shared (MPI-5.0 section 14.4.4).
 pub fn file_read_shared<A: Abi>(
@@ -41,9 +40,7 @@ fn in_order<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    let bytes = entry.core.access_ordered(direction, &rank.elements::<A>(memory, count, datatype))?;
-    status.set(&value_of::<A>(&status_of(bytes)));
-    Ok(())
+    tell(entry.core.access_ordered(direction, &rank.elements::<A>(memory, count, datatype)), status)
 }
 
 /// MPI_File_read_ordered (MPI-5.0 section 14.4.4).

@@ -2,12 +2,11 @@
 
 use rwmpi_io::{Direction, Split};
 
-use super::{Buffer, status_of};
+use super::{Buffer, tell};
 use crate::argument::{Memory, StatusOut};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::rank;
-use crate::status::value_of;
 
 fn begin<A: Abi>(
     file: A::File,
@@ -22,9 +21,7 @@ fn begin<A: Abi>(
 }
 
 fn end<A: Abi>(file: A::File, direction: Direction, split: Split, status: StatusOut<A>) -> Outcome {
-    let bytes = rank()?.file::<A>(file)?.core.end(direction, split)?;
-    status.set(&value_of::<A>(&status_of(bytes)));
-    Ok(())
+    tell(rank()?.file::<A>(file)?.core.end(direction, split), status)
 }
 
 /// MPI_File_read_at_all_begin (MPI-5.0 section 14.4.5).

@@ -256,6 +256,6 @@ impl File {
 
     pub(crate) fn outcome(&self, operation: &'static str, Moved { bytes, failure }: Moved) -> Result<u64> {
         let Some(failure) = failure else { return Ok(bytes) };
-        Err(self.failed(operation, &failure.error).at(failure.at))
+        Err(self.failed(operation, &failure.error).at(failure.at).after(bytes))
     }
 }

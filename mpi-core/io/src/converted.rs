@@ -31,13 +31,19 @@ impl File {
                 Direction::Read => read_to_span(disk, &access.view, access.position, span, scratch),
                 Direction::Write => write_from_span(disk, &access.view, access.position, span),
             }
+        });
+        let in_memory = |bytes: u64| bytes.checked_div(each).unwrap_or(0) * elements.datatype().size();
+        let moved = moved.map_err(|error| {
+            // What is read and not converted the program does not have.
+            let bytes = if direction == Direction::Write { in_memory(error.transferred()) } else { 0 };
+            error.after(bytes)
         })?;
         let whole = moved.checked_div(each).unwrap_or(0);
         if direction == Direction::Read {
             let there = (whole * each) as usize;
             representation.decode(&elements.first(whole), &mut bytes[..there]).map_err(failed)?;
         }
-        Ok(whole * elements.datatype().size())
+        Ok(in_memory(moved))
     }
 
     /// Memory for so many bytes.

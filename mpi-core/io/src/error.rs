@@ -14,6 +14,7 @@ pub struct Error {
     operation: &'static str,
     path: String,
     at: Option<u64>,
+    transferred: u64,
     reason: String,
 }
 
@@ -29,7 +30,7 @@ impl Error {
         path: &str,
         reason: impl Into<String>,
     ) -> Self {
-        Error { class, rank, operation, path: path.to_owned(), at: None, reason: reason.into() }
+        Error { class, rank, operation, path: path.to_owned(), at: None, transferred: 0, reason: reason.into() }
     }
 
     #[cold]
@@ -43,6 +44,11 @@ impl Error {
     /// The same, at that byte of the file.
     pub(crate) fn at(self, at: u64) -> Self {
         Error { at: Some(at), ..self }
+    }
+
+    /// The same, of an access that has transferred so many bytes before.
+    pub(crate) fn after(self, bytes: u64) -> Self {
+        Error { transferred: bytes, ..self }
     }
 
     /// Its class.
@@ -63,6 +69,12 @@ impl Error {
     /// Where in the file, if it is about a place there.
     pub fn offset(&self) -> Option<u64> {
         self.at
+    }
+
+    /// How many bytes the access had transferred, as far as this rank knows: those of its first elements. Where ranks
+    /// read and write together none.
+    pub fn transferred(&self) -> u64 {
+        self.transferred
     }
 
     /// Why.
