@@ -9,7 +9,6 @@ mod hanging;
 use crate::error::LaunchError;
 use crate::explain;
 use crate::faults::FaultPipe;
-use crate::hang::HangCheck;
 use crate::job_spec::{JobSpec, Output};
 use crate::lanes;
 use crate::other_mpi;
@@ -80,7 +79,9 @@ pub(crate) struct Host {
     /// When and from which place on ranks are looked at that may be gone.
     next_look: Instant,
     look_from: usize,
-    hang_check: HangCheck,
+    /// When it is looked again whether all ranks wait, and whether they did as far as has been told.
+    next_look_at_waits: Instant,
+    told_all_wait: bool,
     /// Where ranks say where a fault has killed them, if they are to.
     faults: Option<FaultPipe>,
     /// Names for these places have been asked for; and the ranks of each backtrace.
@@ -141,13 +142,13 @@ impl Host {
             told_vanished: false,
             next_look: Instant::now(),
             look_from: 0,
-            hang_check: HangCheck::default(),
+            next_look_at_waits: Instant::now(),
+            told_all_wait: false,
             faults: None,
             naming: None,
             drain: None,
             lifeline: None,
         };
-        host.hang_check = host.hang_check();
         host.faults = host.fault_pipe()?;
         Ok(host)
     }
@@ -221,6 +222,8 @@ impl Host {
                 let states = self.running().map(|place| self.seen(place)).collect();
                 self.news.push(Event::States(states));
             }
+            Order::SayWaits => self.say_waits(),
+            Order::CallRanks => self.call_ranks(),
             Order::Sample => {
                 let samples = self.running().map(|place| self.sample(place)).collect();
                 self.news.push(Event::Samples(samples));
@@ -265,7 +268,7 @@ impl Host {
         self.look_at_exits()?;
         self.look_at_job();
         self.look_for_vanished(now);
-        self.look_for_hang(now);
+        self.look_for_waits(now);
         self.tell_names(now);
         self.go_on_draining(now, read);
         Ok(std::mem::take(&mut self.news))

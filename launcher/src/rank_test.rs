@@ -3,11 +3,11 @@
 //! Nobody starts such a job from outside, so a thread beside the ranks looks at it as the launcher would. It ends a job
 //! that is proved to hang, or has had its time: then the ranks' calls fail, the ranks end, and the test says why.
 
-use crate::hang::{HangCheck, Ranks};
+use crate::hang::{HangCheck, Next, SETTLED, Waiting};
 use crate::hang_report;
 use crate::report::{self, RankState};
-use rwmpi_core::{Answer, describe_activity, describe_wait, read_answer};
-use rwmpi_transport::{Job, Presence, Threads, monotonic_nanoseconds};
+use rwmpi_core::{describe_activity, describe_wait, read_answer};
+use rwmpi_transport::{Job, Presence, monotonic_nanoseconds};
 use std::io::{Write, stderr};
 use std::process::exit;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -24,10 +24,8 @@ const FAILED: i32 = 101;
 pub fn watch_test(job: &Job, ended: &Receiver<()>, limit: Duration) -> Option<String> {
     let (start, mut check, ranks) = (Instant::now(), HangCheck::new(true), Rows(job));
     while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-        let text = match check.look(Instant::now(), &ranks) {
-            Some(hung) => {
-                format!("the test hangs: all ranks wait, and none can go on any more\n{}", hang_report::details(&hung))
-            }
+        let text = match ranks.look_for_hang(&mut check) {
+            Some(hung) => format!("the test hangs: all ranks wait, and none can go on any more\n{hung}"),
             None if start.elapsed() < limit => continue,
             None => format!("the test is not over after {} s\n{}", limit.as_secs(), report::table(&ranks.states())),
         };
@@ -74,32 +72,32 @@ impl Rows<'_> {
         };
         (0..self.0.peers()).map(state).collect()
     }
-}
 
-impl Ranks for Rows<'_> {
-    fn all_waiting(&self, least: Duration) -> Option<Vec<usize>> {
-        let ranks: Vec<usize> = (0..self.0.peers()).filter(|&rank| self.takes_part(rank)).collect();
+    /// Looks once, if it is time; what there is to say if the job hangs.
+    fn look_for_hang(&self, check: &mut HangCheck) -> Option<String> {
+        let now = Instant::now();
+        if !check.is_due(now) {
+            return None;
+        }
+        match check.take(now, self.all_waiting()) {
+            Next::Nothing => None,
+            Next::Call => {
+                (0..self.0.peers()).for_each(|rank| self.0.wake(rank));
+                None
+            }
+            Next::Hangs(hung) => Some(hang_report::details(&hung)),
+        }
+    }
+
+    /// The ranks that take part, if each of them has waited for long.
+    fn all_waiting(&self) -> Option<Vec<Waiting>> {
         let now = monotonic_nanoseconds();
-        let waits = |&rank: &usize| {
-            let wait = describe_wait(&self.record(rank));
-            wait.is_some_and(|wait| Duration::from_nanos(now.saturating_sub(wait.since)) >= least)
+        let waiting = |rank: usize| {
+            let record = self.record(rank);
+            let waited = Duration::from_nanos(now.saturating_sub(describe_wait(&record)?.since));
+            let answer = read_answer(&self.0.details(rank), &record);
+            (waited >= SETTLED).then_some(Waiting { rank, answer, threads: None, is_leaving: false })
         };
-        (!ranks.is_empty() && ranks.iter().all(waits)).then_some(ranks)
-    }
-
-    fn answer(&self, rank: usize) -> Answer {
-        read_answer(&self.0.details(rank), &self.record(rank))
-    }
-
-    fn call(&self, rank: usize) {
-        self.0.wake(rank);
-    }
-
-    fn threads(&self, _: usize) -> Option<Threads> {
-        None
-    }
-
-    fn is_leaving(&self, rank: usize) -> bool {
-        !self.takes_part(rank)
+        (0..self.0.peers()).filter(|&rank| self.takes_part(rank)).map(waiting).collect()
     }
 }

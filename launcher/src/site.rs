@@ -12,7 +12,7 @@ use crate::report;
 use crate::samples::Sample;
 use crate::spawn::{self, RankInputKind};
 use crate::this_machine;
-use crate::wire::{Event, Order, RankSeen, Task};
+use crate::wire::{Event, Order, RankSeen, Task, WaitSeen};
 use rustix::event::PollFd;
 use std::env;
 use std::time::{Duration, Instant};
@@ -36,6 +36,10 @@ pub(crate) struct Site {
     pub(crate) states: Option<Vec<RankSeen>>,
     /// What there is to be seen of its ranks, likewise.
     pub(crate) samples: Option<Vec<Sample>>,
+    /// Whether all its ranks wait,
+    pub(crate) all_wait: bool,
+    /// and its answer to the last question what for.
+    pub(crate) waits: Option<Vec<WaitSeen>>,
     /// Whether its ranks' output is left where it is.
     held: bool,
     /// Whether no process of the job is left there.
@@ -86,6 +90,8 @@ impl Site {
                 left: None,
                 states: None,
                 samples: None,
+                all_wait: false,
+                waits: None,
                 held: false,
                 over: false,
             })
@@ -164,6 +170,7 @@ impl Site {
         self.end = None;
         self.running = 0;
         self.in_job = false;
+        self.all_wait = false;
         self.over = true;
     }
 

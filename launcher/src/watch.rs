@@ -1,6 +1,7 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
 mod asking;
+mod hanging;
 mod noted;
 mod spawned;
 mod survived;
@@ -20,6 +21,7 @@ use crate::spawn::RankInputKind;
 use crate::standard_input::{self, StandardInput};
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use asking::Question;
+use hanging::Hanging;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::Signal;
 use spawned::Spawned;
@@ -73,6 +75,7 @@ pub(crate) struct Watch {
     /// Until when the hosts are waited for.
     patience: Option<Instant>,
     question: Option<Question>,
+    hanging: Hanging,
     /// The live table, if there is one.
     viewing: Option<Viewing>,
     /// A rank that has ended and had never joined.
@@ -147,6 +150,7 @@ impl Watch {
             escalation: VecDeque::new(),
             patience: None,
             question: None,
+            hanging: Hanging::new(&spec),
             viewing: None,
             absent: None,
             endings: Vec::new(),
@@ -210,6 +214,7 @@ impl Watch {
         self.hear()?;
         self.start_if_ready()?;
         self.look_at_clock();
+        self.look_for_hang();
         self.escalate();
         let have_ended = self.finish_if_all_ended();
         self.look_after_spawned()?;
@@ -348,6 +353,8 @@ impl Watch {
             Event::Backtraces(all) => self.backtraces.extend(all),
             Event::Samples(samples) => site.samples = Some(samples),
             Event::States(states) => site.states = Some(states),
+            Event::AllWait(all_wait) => site.all_wait = all_wait,
+            Event::Waits(waits) => site.waits = Some(waits),
             Event::Answered => {}
             Event::Notes(notes) => self.notes.push((site.host(), notes)),
             Event::InputTaken => {

@@ -5,6 +5,7 @@
 //! makes it.
 
 use crate::faults::Backtrace;
+use crate::hang::Waiting;
 use crate::job_spec::JobSpec;
 use crate::output::Which;
 use crate::pmi::Entry;
@@ -15,6 +16,8 @@ use crate::spawn_request::{SpawnAnswer, SpawnRequest};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rwmpi_core::read_answer;
+use rwmpi_transport::Threads;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -45,6 +48,10 @@ pub(crate) enum Order {
     SayStates,
     /// Say what there is to be seen of each rank.
     Sample,
+    /// Say what each rank waits for, if all do.
+    SayWaits,
+    /// Have each rank answer what it waits for.
+    CallRanks,
     /// Say that you are there.
     Answer,
     /// Give this to rank 0 to read; nothing: it is at its end.
@@ -107,6 +114,10 @@ pub(crate) enum Event {
     States(Vec<RankSeen>),
     /// What there is to be seen of the ranks that still run.
     Samples(Vec<Sample>),
+    /// Whether all ranks here wait, and have for a while.
+    AllWait(bool),
+    /// What the ranks here wait for, if all of them do; else nothing.
+    Waits(Vec<WaitSeen>),
     /// The daemon is there.
     Answered,
     /// What rank 0 was given to read is read.
@@ -128,6 +139,7 @@ impl Event {
             Event::Notes(notes) => ranks.contains(&notes.rank),
             Event::Backtraces(all) => all.iter().flat_map(|one| &one.ranks).all(|rank| ranks.contains(rank)),
             Event::Samples(samples) => samples.iter().all(|sample| ranks.contains(&sample.seen.rank)),
+            Event::Waits(waits) => waits.iter().all(|wait| ranks.contains(&wait.rank)),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,
         }
@@ -154,6 +166,46 @@ pub(crate) struct RankSeen {
     pub(crate) activity: Option<[u64; 8]>,
     /// The host's monotonic clock, nanoseconds.
     pub(crate) now: u64,
+}
+
+/// What a rank waits for, as it has published it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WaitSeen {
+    pub(crate) rank: usize,
+    pub(crate) details: Vec<u64>,
+    pub(crate) record: [u64; 8],
+    pub(crate) threads: Option<ThreadsSeen>,
+    pub(crate) is_leaving: bool,
+}
+
+/// What the threads of a process are about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ThreadsSeen {
+    asleep: Vec<(u32, u64)>,
+    others: usize,
+    catches: bool,
+}
+
+impl From<Threads> for ThreadsSeen {
+    fn from(Threads { asleep, others, catches }: Threads) -> ThreadsSeen {
+        ThreadsSeen { asleep, others, catches }
+    }
+}
+
+impl From<ThreadsSeen> for Threads {
+    fn from(ThreadsSeen { asleep, others, catches }: ThreadsSeen) -> Threads {
+        Threads { asleep, others, catches }
+    }
+}
+
+impl TryFrom<WaitSeen> for Waiting {
+    /// They are not as many words as there are.
+    type Error = Vec<u64>;
+
+    fn try_from(WaitSeen { rank, details, record, threads, is_leaving }: WaitSeen) -> Result<Waiting, Vec<u64>> {
+        let answer = read_answer(&details.try_into()?, &record);
+        Ok(Waiting { rank, answer, threads: threads.map(Into::into), is_leaving })
+    }
 }
 
 /// One end of the connection. Nothing here blocks.
@@ -295,7 +347,7 @@ mod tests {
     #[test]
     fn a_host_speaks_of_its_own_ranks() {
         assert!(events().iter().all(|event| event.is_of(&[2, 3])));
-        assert_eq!(events().iter().filter(|event| event.is_of(&[])).count(), 4);
+        assert_eq!(events().iter().filter(|event| event.is_of(&[])).count(), 5);
     }
 
     #[test]
@@ -314,6 +366,18 @@ mod tests {
         }
     }
 
+    fn wait() -> WaitSeen {
+        let threads = Threads { asleep: vec![(8, 3)], others: 1, catches: false };
+        WaitSeen { rank: 2, details: vec![0; 48], record: [0; 8], threads: Some(threads.into()), is_leaving: false }
+    }
+
+    #[test]
+    fn a_wait_is_taken_if_it_is_whole() {
+        let waiting = Waiting::try_from(wait()).unwrap();
+        assert_eq!((waiting.rank, waiting.threads.map(|threads| threads.asleep)), (2, Some(vec![(8, 3)])));
+        assert!(Waiting::try_from(WaitSeen { details: vec![0; 7], ..wait() }).is_err());
+    }
+
     fn events() -> Vec<Event> {
         let seen = RankSeen { rank: 3, pid: 7, joined: true, finished: false, activity: Some([1; 8]), now: 9 };
         vec![
@@ -323,6 +387,8 @@ mod tests {
             Event::Ended(RankEnd { seen, ending: Ending::Exited { code: 3 } }),
             Event::Aborted { rank: Some(2), code: -1, text: "why".to_owned() },
             Event::States(vec![seen; 4]),
+            Event::AllWait(true),
+            Event::Waits(vec![wait()]),
             Event::Over,
         ]
     }

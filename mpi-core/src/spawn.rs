@@ -149,7 +149,8 @@ impl Communicator {
         expected: &dyn Fn() -> bool,
     ) -> Result<Communicator> {
         let failed = |why: String| Error::argument(class, self, Call::Meet, why);
-        let have_all = self.allreduce_value(joint.is_ok(), |one, other| *one && *other)?;
+        let have_all =
+            self.as_part_of(Call::Meet, |all| all.allreduce_value(joint.is_ok(), |one, other| *one && *other))?;
         let joint = joint.map_err(failed)?;
         if !have_all {
             let why = "one of these ranks can't open the file that they were to have in common with others";
@@ -191,6 +192,10 @@ pub(crate) struct Told {
 }
 
 pub(crate) fn told_by(over: &Communicator, root: usize, told: Told) -> Result<Told> {
+    over.as_part_of(Call::Spawn, |over| tell(over, root, told))
+}
+
+fn tell(over: &Communicator, root: usize, told: Told) -> Result<Told> {
     let mut head = [u64::from(told.is_well), told.ranks.len() as u64, told.text.len() as u64];
     over.bcast(&mut head, root)?;
     let mut ranks: Vec<[u64; 2]> = told.ranks.iter().map(|one| [one.asked as u64, one.started as u64]).collect();

@@ -131,7 +131,7 @@ pub const SETTINGS: &[Setting] = &[
         [
             "on or off",
             "off",
-            "Whether collectives of C and Fortran programs are compared between ranks, and what is left at the end is named; mpiexec --check says the same",
+            "Whether collectives are compared between ranks, and what is left at the end is named; mpiexec --check says the same",
         ],
     ),
     setting(

@@ -392,7 +392,7 @@ const JOB: &[Known] = &[
         &["check"],
         &[],
         "",
-        "Compare the collectives of the ranks (root, operation, length), and name what is left at the end, in C and Fortran programs",
+        "Compare the collectives of the ranks (root, operation, length), and name what is left at the end",
     ),
     does(
         Id::NoHangCheck,

@@ -1,38 +1,43 @@
-//! The ranks of a host, as the check for hangs asks about them.
+//! The ranks of a host, as the check for hangs asks about them. Whoever watches the job has them asked, on all hosts
+//! alike, once all of them wait.
 
 use super::Host;
-use crate::hang::{HangCheck, Ranks};
-use crate::hang_report;
-use crate::wire::Event;
-use rwmpi_core::{Answer, describe_wait, read_answer};
-use rwmpi_transport::{Presence, Threads, monotonic_nanoseconds};
+use crate::hang::{INTERVAL, SETTLED};
+use crate::lanes;
+use crate::wire::{Event, WaitSeen};
+use rwmpi_core::{describe_wait, read_answer};
+use rwmpi_transport::{Presence, monotonic_nanoseconds};
 use std::time::{Duration, Instant};
 
 impl Host {
-    /// The check of a job whose ranks are all here.
-    pub(super) fn hang_check(&self) -> HangCheck {
-        let sees_all = self.plan.lanes == 1 && self.plan.nodes.iter().all(|&node| node == self.plan.nodes[0]);
-        HangCheck::new(sees_all && self.spec.hang_check)
-    }
-
-    /// Says it if the ranks hang.
-    pub(super) fn look_for_hang(&mut self, now: Instant) {
-        let mut check = std::mem::take(&mut self.hang_check);
-        if let Some(hung) = check.look(now, self) {
-            let hung: Vec<(usize, Answer)> =
-                hung.into_iter().map(|(place, answer)| (self.plan.ranks[place], answer)).collect();
-            self.news.push(Event::Note(hang_report::text(&hung)));
+    /// Says when all ranks here have come to wait, and when one goes on.
+    pub(super) fn look_for_waits(&mut self, now: Instant) {
+        if !self.spec.hang_check || now < self.next_look_at_waits {
+            return;
         }
-        self.hang_check = check;
+        self.next_look_at_waits = now + INTERVAL;
+        let all_wait = self.all_waiting().is_some();
+        if all_wait != self.told_all_wait {
+            self.told_all_wait = all_wait;
+            self.news.push(Event::AllWait(all_wait));
+        }
     }
 
-    fn record(&self, place: usize) -> [u64; 8] {
-        self.job.activities(place).next().unwrap_or_default()
+    /// What each rank here waits for, if all of them do; else nothing.
+    pub(super) fn say_waits(&mut self) {
+        let waiting = self.all_waiting().unwrap_or_default();
+        let waits = waiting.into_iter().map(|place| self.wait_seen(place)).collect();
+        self.news.push(Event::Waits(waits));
     }
-}
 
-impl Ranks for Host {
-    fn all_waiting(&self, least: Duration) -> Option<Vec<usize>> {
+    /// Has each rank here answer what it waits for.
+    pub(super) fn call_ranks(&self) {
+        self.running().for_each(|place| self.job.wake(place));
+    }
+
+    /// The places of the ranks that may still do something, if each has waited for long. What a rank that is gone has
+    /// sent over a network is not known, so that there none may be.
+    fn all_waiting(&self) -> Option<Vec<usize>> {
         let now = monotonic_nanoseconds();
         let mut waiting = Vec::new();
         for place in self.running() {
@@ -43,27 +48,29 @@ impl Ranks for Host {
                 continue;
             }
             let since = describe_wait(&self.record(place))?.since;
-            if Duration::from_nanos(now.saturating_sub(since)) < least {
+            if Duration::from_nanos(now.saturating_sub(since)) < SETTLED {
                 return None;
             }
             waiting.push(place);
         }
-        (!waiting.is_empty()).then_some(waiting)
+        let all_are_here = waiting.len() == self.plan.ranks.len();
+        let is_known = self.plan.lanes == 1 && (all_are_here || !lanes::needs_network(&self.spec, &self.plan.nodes));
+        (is_known && !waiting.is_empty()).then_some(waiting)
     }
 
-    fn answer(&self, place: usize) -> Answer {
-        read_answer(&self.job.details(place), &self.record(place))
+    fn wait_seen(&self, place: usize) -> WaitSeen {
+        let (details, record) = (self.job.details(place), self.record(place));
+        let is_shared = read_answer(&details, &record).is_shared;
+        WaitSeen {
+            rank: self.plan.ranks[place],
+            details: details.to_vec(),
+            record,
+            threads: self.job.threads(place).filter(|_| is_shared).map(Into::into),
+            is_leaving: self.job.presence(place) != Presence::Here,
+        }
     }
 
-    fn call(&self, place: usize) {
-        self.job.wake(place);
-    }
-
-    fn threads(&self, place: usize) -> Option<Threads> {
-        self.job.threads(place)
-    }
-
-    fn is_leaving(&self, place: usize) -> bool {
-        self.job.presence(place) != Presence::Here
+    fn record(&self, place: usize) -> [u64; 8] {
+        self.job.activities(place).next().unwrap_or_default()
     }
 }

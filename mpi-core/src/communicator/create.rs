@@ -157,7 +157,7 @@ impl Communicator {
         let given = self.process().given_by_first(self.group().peers());
         let mine = [colour.map_or(-1, i64::from), i64::from(key), i64::from(given)];
         let mut all = vec![[0i64; 3]; self.size()];
-        self.allgather(&[mine], &mut all)?;
+        self.as_part_of(Call::CreateCommunicator, |parent| parent.allgather(&[mine], &mut all))?;
         let context = usable(all[0][2] as u32).map_err(self.failed(Call::CreateCommunicator))?;
         let Some(colour) = colour else { return Ok((context, None)) };
         let mut members: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == i64::from(colour)).collect();

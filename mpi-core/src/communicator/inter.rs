@@ -60,10 +60,13 @@ impl Communicator {
                 Err(error) => failure = Some(error),
             }
         }
-        let mut len = [words.len()];
-        self.bcast(&mut len, local_leader)?;
-        words.resize(len[0], 0);
-        self.bcast(&mut words, local_leader)?;
+        let words = self.as_part_of(call, |group| {
+            let mut len = [words.len()];
+            group.bcast(&mut len, local_leader)?;
+            words.resize(len[0], 0);
+            group.bcast(&mut words, local_leader)?;
+            Ok(words)
+        })?;
         if let Some(error) = failure {
             return Err(error);
         }

@@ -171,13 +171,13 @@ impl Communicator {
         self.check_intra()?;
         self.check_shared()?;
         // All follow the first.
-        self.bcast(&mut apart, 0)?;
+        self.as_part_of(Call::CreateWindow, |all| all.bcast(&mut apart, 0))?;
         if apart[0] == 1 {
             let brought = self.allocated(Flavour::Shared, size, unit, info);
             return self.make_window(brought, info, |_, _| Ok(()));
         }
         let mut sizes = vec![0_u64; self.size()];
-        self.allgather(&[size], &mut sizes)?;
+        self.as_part_of(Call::CreateWindow, |all| all.allgather(&[size], &mut sizes))?;
         let total = sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(size)).unwrap_or(u64::MAX);
         // The first has all of it.
         let mut brought = self.allocated(Flavour::Shared, if self.rank() == 0 { total } else { 0 }, unit, info);

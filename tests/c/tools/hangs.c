@@ -138,6 +138,13 @@ static void nonblocking(void)
     }
 }
 
+/* All but the last, which finalizes. */
+static void leaving(void)
+{
+    if (rank < size - 1)
+        MPI_Recv(ten, 1, MPI_INT, (rank + 1) % (size - 1), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void finalize(void)
 {
     if (rank == 0)
@@ -152,7 +159,7 @@ static const struct {
     {"waitall", waitall}, {"waitany", waitany}, {"collectives", collectives},
     {"order", order}, {"odd", odd}, {"communicator", communicator}, {"probe", probe},
     {"lock", lock},   {"itself", itself}, {"nonblocking", nonblocking},
-    {"finalize", finalize}, {"threads", cycle}, {"pool", pool},
+    {"finalize", finalize}, {"leaving", leaving}, {"threads", cycle}, {"pool", pool},
 };
 
 int main(int argc, char **argv)

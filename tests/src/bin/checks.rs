@@ -16,6 +16,8 @@ fn main() -> rwmpi::Result<()> {
         "lengths" => world.bcast(&mut data[other..], 0)?,
         "calls" if rank == 1 => world.barrier()?,
         "calls" => world.bcast(&mut data, 0)?,
+        "part" if rank == 1 => _ = world.split(Some(0), 0)?,
+        "part" => world.barrier()?,
         "values" => _ = world.bcast_value(format!("of rank {rank}"), other)?,
         "started" => rwmpi::scope(|s| world.ibcast(s, &mut data, other)?.wait().map(drop))?,
         "started-operations" => rwmpi::scope(|s| match rank {

@@ -80,6 +80,7 @@ fn programs_in_rust_are_told_in_their_own_words() {
             ("roots", &in_world("bcast has two roots: rank 0 names 0, and rank 1 1")),
             ("lengths", &in_world("bcast has two lengths: 16 bytes at rank 0, and 12 at rank 1")),
             ("calls", &in_world("rank 0 calls bcast, and rank 1 barrier")),
+            ("part", &in_world("rank 0 calls barrier, and rank 1 communicator creation")),
             ("values", &in_world("bcast has two roots: rank 0 names 0, and rank 1 1")),
             ("started", &in_world("ibcast has two roots: rank 0 names 0, and rank 1 1")),
             (

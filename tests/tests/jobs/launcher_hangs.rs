@@ -9,6 +9,7 @@ use rwmpi_abi_table::Interface;
 use rwmpi_tests::binary;
 
 use crate::c_support::{Library, sources, text};
+use crate::launcher_hosts::agent;
 
 /// What a report begins with.
 const HANGS: &str = "the job hangs";
@@ -19,6 +20,11 @@ const IN_RUST: &str = env!("CARGO_BIN_EXE_launcher-mpi");
 /// That program in C, compiled for the test that calls this.
 fn program(name: &str) -> PathBuf {
     Library::new(Interface::Standard).compile(&sources().join("tools").join(name), &[]).unwrap()
+}
+
+/// Two hosts, which are this machine.
+fn two_hosts() -> [&'static str; 6] {
+    ["-hosts", "a,b", "--launch-agent", agent(), "--interface", "lo"]
 }
 
 /// What is said of a job that hangs, until it is ended from outside.
@@ -181,6 +187,41 @@ fn ranks_of_a_host_that_use_tcp_hang_too() {
     assert_hangs_with(&["--transport", "tcp"], 4, &hangs, "odd", &odd);
 }
 
+/// What each host sees of its ranks comes together, and whatever was sent between hosts has come.
+#[test]
+fn ranks_of_two_hosts_hang_too() {
+    let hangs = program("hangs.c");
+    for (ranks, kind, said) in [
+        (2, "cycle", &["deadlock: rank 0 waits for rank 1, rank 1 waits for rank 0"][..]),
+        (
+            2,
+            "tags",
+            &[
+                "rank 0, in MPI_Recv, waits for a receive from rank 1, tag 9",
+                "a message is here that no receive takes: from rank 0, tag 7, 4 bytes",
+            ],
+        ),
+        (4, "cycle", &["deadlock: rank 0 waits for rank 1, rank 1 waits for rank 2, rank 2 waits for rank 3,"]),
+        (2, "sends", &["in MPI_Send, wait"]),
+        (
+            2,
+            "collectives",
+            &[
+                "in the world communicator: rank 0 in MPI_Barrier, rank 1 in MPI_Bcast; all its ranks must call the same",
+            ],
+        ),
+        (4, "odd", &["the others are in a collective, and rank 3 is not"]),
+        (3, "leaving", &["rank 2, in MPI_Finalize", "deadlock: rank 0 waits for rank 1, rank 1 waits for rank 0"]),
+    ] {
+        assert_hangs_with(&two_hosts(), ranks, &hangs, kind, said);
+    }
+}
+
+#[test]
+fn ranks_of_two_hosts_that_do_not_hang_are_left_alone() {
+    what_goes_on_is_left_alone(&two_hosts(), "auto");
+}
+
 #[test]
 fn threads_that_sleep_are_no_help() {
     assert_hangs(2, &program("hangs.c"), "pool", &["deadlock: rank 0 waits for rank 1"]);
@@ -219,8 +260,7 @@ fn nothing_is_said_if_it_is_not_to_be() {
 }
 
 /// Each goes on after some seconds, and so comes to its end.
-#[test]
-fn what_only_looks_like_a_hang_is_none() {
+fn what_goes_on_is_left_alone(options: &[&str], transport: &str) {
     let no_hangs = program("no_hangs.c");
     let kinds = [
         "computing",
@@ -234,19 +274,25 @@ fn what_only_looks_like_a_hang_is_none() {
         "lock",
         "joining",
     ];
-    let library = Library::new(Interface::Standard);
-    let run = |kind: &str, transport: &str| {
-        library.run(2, &[no_hangs.as_os_str(), kind.as_ref()], &[("RWMPI_TRANSPORT", transport.as_ref())])
+    let run = |kind: &str| {
+        let mut mpiexec = Command::new(binary("mpiexec"));
+        mpiexec.args(options).args(["--transport", transport, "--timeout", TIMEOUT, "-n", "2"]);
+        mpiexec.arg(&no_hangs).arg(kind).output().expect("mpiexec starts")
     };
+    std::thread::scope(|scope| {
+        let run = &run;
+        let jobs = kinds.map(|kind| (kind, scope.spawn(move || run(kind))));
+        for (kind, job) in jobs {
+            let output = job.join().unwrap();
+            let said = text(&output);
+            assert!(output.status.success() && !said.contains(HANGS), "{kind} over {transport}: {said}");
+        }
+    });
+}
+
+#[test]
+fn what_only_looks_like_a_hang_is_none() {
     for transport in ["auto", "tcp"] {
-        std::thread::scope(|scope| {
-            let run = &run;
-            let jobs = kinds.map(|kind| (kind, scope.spawn(move || run(kind, transport))));
-            for (kind, job) in jobs {
-                let output = job.join().unwrap();
-                let said = text(&output);
-                assert!(output.status.success() && !said.contains(HANGS), "{kind} over {transport}: {said}");
-            }
-        });
+        what_goes_on_is_left_alone(&[], transport);
     }
 }

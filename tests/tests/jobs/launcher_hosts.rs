@@ -34,7 +34,7 @@ fn file(name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn agent() -> &'static str {
+pub(crate) fn agent() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
         let path = file("agent", AGENT);

@@ -75,6 +75,15 @@ fn a_cable_that_loses_packets_does_a_job_no_harm() {
     exchange(Hosts::with_bad_cable(100, 0, 10));
 }
 
+/// All ranks wait for seconds, and nobody does anything, while connections are made and messages are on their way.
+#[test]
+fn a_job_whose_messages_take_seconds_does_not_hang() {
+    let Some(hosts) = Hosts::with_bad_cable(1_500_000, 0, 0) else { return };
+    let finished = ranks_on(&hosts, "2", &[PROGRAM, "wait-late"]).run();
+    finished.assert_success();
+    assert!(!finished.stderr.contains("the job hangs"), "{finished:?}");
+}
+
 #[test]
 fn a_cable_that_is_cut_and_mended_does_a_job_no_harm() {
     let Some(hosts) = Hosts::new() else { return };

@@ -64,6 +64,22 @@ fn a_wait_for_the_first_of_several_is_told(universe: &Universe) -> Result<()> {
     rwmpi::wait_any(&mut requests).map(drop)
 }
 
+#[rwmpi::test(ranks = 3, timeout = 4)]
+#[should_panic(
+    expected = "deadlock: rank 0 waits for rank 1 (receive, tag 7), rank 1 waits for rank 0 (receive, tag 7)"
+)]
+fn a_test_that_has_had_its_time_tells_who_waits_for_whom(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    match world.rank() {
+        rank @ 0..2 => world.recv(&mut [0_u8], 1 - rank, 7).map(drop),
+        _ => {
+            let mut incoming = world.irecv_value::<u64>(0, 3)?;
+            while !incoming.test()? {}
+            Ok(())
+        }
+    }
+}
+
 #[rwmpi::test(ranks = 2, timeout = 2)]
 #[should_panic(expected = "the test is not over after 2 s")]
 fn a_test_has_a_time_limit(universe: &Universe) -> Result<()> {
