@@ -10,6 +10,7 @@
 
 static long value, result;
 static MPI_Win window;
+static MPI_Group group;
 
 static void put_and_flush(void) {
     MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window);
@@ -38,13 +39,28 @@ static void lock_all_unlock_all(void) {
     MPI_Win_unlock_all(window);
 }
 
+static void fence_put_fence(void) {
+    MPI_Win_fence(0, window);
+    MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window);
+    MPI_Win_fence(0, window);
+}
+
+static void post_start_put_complete_wait(void) {
+    MPI_Win_post(group, 0, window);
+    MPI_Win_start(group, 0, window);
+    MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window);
+    MPI_Win_complete(window);
+    MPI_Win_wait(window);
+}
+
 static const struct {
     const char *name;
     void (*call)(void);
     int is_locked;
 } calls[] = {{"put and flush", put_and_flush, 1}, {"get and flush", get_and_flush, 1}, {"fetch_and_op", fetch_and_op, 1},
     {"compare_and_swap", compare_and_swap, 1}, {"accumulate", accumulate, 1}, {"lock, put, unlock", lock_put_unlock, 0},
-    {"lock_all, unlock_all", lock_all_unlock_all, 0}};
+    {"lock_all, unlock_all", lock_all_unlock_all, 0}, {"fence, put, fence", fence_put_fence, 0},
+    {"post, start, put, complete, wait", post_start_put_complete_wait, 0}};
 
 __attribute__((noinline)) static void counted(void (*call)(void)) {
     call();
@@ -60,6 +76,7 @@ int main(int argc, char **argv) {
     if (is_created) MPI_Win_create(base, BYTES, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
     else MPI_Win_allocate(BYTES, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &window);
     memset(base, 0, BYTES);
+    MPI_Win_get_group(window, &group);
     size_t number = 0;
     while (number < sizeof calls / sizeof *calls && strcmp(calls[number].name, wanted)) number++;
     if (number == sizeof calls / sizeof *calls) {
@@ -70,6 +87,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < WARM_UP; i++) calls[number].call();
     for (int i = 0; i < times; i++) counted(calls[number].call);
     if (calls[number].is_locked) MPI_Win_unlock_all(window);
+    MPI_Group_free(&group);
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

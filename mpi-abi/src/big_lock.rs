@@ -21,7 +21,7 @@ use crate::exception::catching;
 use crate::handle_table::lane_of;
 use crate::interface::Abi;
 use crate::noting;
-use crate::rank::are_tasks_in_calls;
+use crate::rank::{Rank, are_tasks_in_calls, first_lane};
 use crate::request_table::{SENT, completes_alone};
 
 pub(crate) static BIG_LOCKS: BigLocks = BigLocks::new();
@@ -109,6 +109,14 @@ pub fn in_turn_at<R>(name: &'static str, place: impl FnOnce() -> Place, body: im
         (is_alone && !is_noted && !are_tasks_in_calls()).then_some(lane)
     });
     body()
+}
+
+/// Runs the short form of a call, which neither waits nor fails, if there is nothing to take for that: only where one
+/// thread at a time calls, and nobody takes notes. `None`: nothing has been done.
+#[inline(always)]
+pub fn in_short_turn(body: impl FnOnce(&Rank) -> Option<()>) -> Option<()> {
+    let _inside = BIG_LOCKS.enter_if_trusted()?;
+    body(first_lane()?)
 }
 
 /// Calls a function of the program, which may call MPI itself: what the present call is about is not forgotten.

@@ -8,7 +8,7 @@
 //!
 //! Where the rank has several lanes, codes of what belongs to a lane name it, in the upper bits of the place.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Ref, RefCell, RefMut};
 use std::mem::forget;
 
 use rwmpi_core::{Error, ErrorClass, MOST_LANES, Result};
@@ -255,12 +255,15 @@ impl<T> Table<T> {
         self.occupied(code).map(Occupied::remove)
     }
 
-    /// Calls `look` with the object that has that code. Meanwhile nobody may change the table.
+    /// The object with that code, to be looked at. Meanwhile nobody may change the table.
     #[inline(always)]
-    pub fn look_at<R>(&self, code: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
-        let content = self.content.borrow();
-        let place = content.places.get((code & self.index_mask) as usize)?;
-        if place.code == code { place.object.as_ref().map(look) } else { None }
+    pub fn look_at(&self, code: u32) -> Option<Ref<'_, T>> {
+        let place = (code & self.index_mask) as usize;
+        Ref::filter_map(self.content.borrow(), |content| match content.places.get(place) {
+            Some(place) if place.code == code => place.object.as_ref(),
+            _ => None,
+        })
+        .ok()
     }
 
     /// Puts another object where one is.

@@ -60,12 +60,14 @@ const PLACES: usize = 32;
 
 impl<A: Abi> Codes<A> {
     /// Each at the remainder of its code.
-    const BY_PLACE: [Option<(u32, Predefined)>; PLACES] = {
-        let (mut places, mut number) = ([None; PLACES], 0);
+    /// At a place that none has is a code of another place, so that it is nobody's.
+    const BY_PLACE: [(u32, Predefined); PLACES] = {
+        let (mut places, mut number) = ([(0, Predefined::NoOperation); PLACES], 0);
+        places[0].0 = 1;
         while number < Self::ALL.len() {
             let place = Self::ALL[number].0 as usize % PLACES;
-            assert!(places[place].is_none(), "two operations have one place");
-            places[place] = Some(Self::ALL[number]);
+            assert!(places[place].0 as usize % PLACES != place, "two operations have one place");
+            places[place] = Self::ALL[number];
             number += 1;
         }
         places
@@ -75,10 +77,8 @@ impl<A: Abi> Codes<A> {
 /// The predefined operation with that code.
 #[inline(always)]
 pub(crate) fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
-    match const { &Codes::<A>::BY_PLACE }[code as usize % PLACES] {
-        Some((known, operation)) if known == code => Some(operation),
-        _ => None,
-    }
+    let (known, operation) = const { &Codes::<A>::BY_PLACE }[code as usize % PLACES];
+    if known == code { Some(operation) } else { None }
 }
 
 impl Rank {

@@ -22,9 +22,9 @@ impl PackedDatatypes {
 
     /// The datatype with that handle, if it is such a one.
     #[inline(always)]
-    pub(crate) fn get<A: Abi>(&self, handle: A::Handle) -> Option<PackedBasic> {
+    pub(crate) fn get<A: Abi>(&self, handle: A::Handle) -> Option<&PackedBasic> {
         let code = A::code(handle);
-        let (found, packed) = self.0[A::datatype_place(code) % DATATYPE_PLACES];
-        if found == code { packed } else { None }
+        let (found, packed) = &self.0[A::datatype_place(code) % DATATYPE_PLACES];
+        if *found == code { packed.as_ref() } else { None }
     }
 }

@@ -193,6 +193,13 @@ pub(crate) fn peek() -> Result<&'static Rank> {
     unsafe { RANK[lane].load(Ordering::Acquire).as_ref() }.ok_or_else(not_active)
 }
 
+/// The rank in its first lane, if the process is a rank.
+#[inline(always)]
+pub(crate) fn first_lane() -> Option<&'static Rank> {
+    // SAFETY: as in `peek`.
+    unsafe { RANK[0].load(Ordering::Acquire).as_ref() }
+}
+
 /// The present call is about no object with an error handler; it may come at any time.
 pub(crate) fn blame_nobody() {
     BIG_LOCKS.of(big_lock::lane()).set_note(0);

@@ -109,6 +109,11 @@ impl Group {
         Group { session, ..self }
     }
 
+    /// Whether the two are clones of one group.
+    pub(crate) fn is_clone_of(&self, other: &Group) -> bool {
+        Rc::ptr_eq(&self.peers, &other.peers) && self.has_numbers_of(other)
+    }
+
     /// The session that it comes from; 0: from none.
     #[doc(hidden)]
     pub fn session(&self) -> u32 {

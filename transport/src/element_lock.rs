@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::primitive;
-use crate::segment::Segment;
+use crate::segment::{ControlsPlace, Segment};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -34,9 +34,9 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct ElementLock {
     segment: Arc<Segment>,
-    owner: usize,
-    /// The end that uses this.
-    me: usize,
+    /// Where the owner's words lie, and those of the end that uses this.
+    owner: ControlsPlace,
+    me: ControlsPlace,
     is_private: bool,
     /// Not every peer takes part in barriers that others put on its processor.
     fences_needed: bool,
@@ -46,6 +46,7 @@ impl ElementLock {
     /// For memory of the end `owner`, used by the end `me`; is it private to its process? Only when all have attached.
     pub(crate) fn new(segment: Arc<Segment>, owner: usize, me: usize, is_private: bool) -> ElementLock {
         let fences_needed = segment.header().fences_needed.load(Ordering::Acquire) != 0;
+        let [owner, me] = [owner, me].map(|end| segment.controls_from(end));
         ElementLock { segment, owner, me, is_private, fences_needed }
     }
 
@@ -73,7 +74,7 @@ impl ElementLock {
 
     #[inline]
     fn word(&self) -> &AtomicU32 {
-        &self.segment.control(self.owner).elements
+        &self.segment.control_of(self.owner, 0).elements
     }
 }
 

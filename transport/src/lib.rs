@@ -110,7 +110,7 @@ mod wait;
 
 #[cfg(not(loom))]
 pub use arena::{Arena, ArenaRefused};
-pub use atomic_word::{AtomicWord, full_fence};
+pub use atomic_word::{AtomicWord, CountWord, full_fence};
 #[cfg(not(loom))]
 pub use big_lock::lanes::{BigLocks, Held, Observer};
 pub use big_lock::{BigLock, BigLockGuard, IdleGuard};

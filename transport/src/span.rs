@@ -194,7 +194,7 @@ impl<'a> WriteSpan<'a> {
     /// The same, if it lies within the span.
     #[inline(always)]
     pub fn part_within(self, offset: usize, len: usize) -> Option<Self> {
-        if len > self.len || offset > self.len - len {
+        if offset.checked_add(len)? > self.len {
             return None;
         }
         // SAFETY: just checked to lie within the span, whose contract carries over.

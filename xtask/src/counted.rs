@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 const TIMES: u64 = 100;
 
 /// The calls of `bench/peers/counted.c`, which need no other rank.
-const CALLS: [&str; 7] = [
+const CALLS: [&str; 9] = [
     "put and flush",
     "get and flush",
     "fetch_and_op",
@@ -24,6 +24,8 @@ const CALLS: [&str; 7] = [
     "accumulate",
     "lock, put, unlock",
     "lock_all, unlock_all",
+    "fence, put, fence",
+    "post, start, put, complete, wait",
 ];
 /// The memory that they use: the library's, and the program's own.
 const MEMORY: [&str; 2] = ["allocated", "created"];

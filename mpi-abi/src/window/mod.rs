@@ -6,7 +6,7 @@ pub mod operations;
 pub mod requests;
 pub mod synchronization;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 use rwmpi_core::window::{Flavour, Window};
@@ -67,11 +67,15 @@ impl Rank {
         operate: impl FnOnce(&Window) -> Result<R>,
     ) -> Result<R> {
         let code = A::code(handle);
-        let outcome = self.windows.look_at(code, |entry| {
-            self.blame_code(code);
-            operate(&entry.core)
-        });
-        outcome.unwrap_or_else(|| Err(no_window::<A>(code)))
+        let entry = self.windows.look_at(code).ok_or_else(|| no_window::<A>(code))?;
+        self.blame_code(code);
+        operate(&entry.core)
+    }
+
+    /// The same for a call that has no errors.
+    #[inline(always)]
+    pub(crate) fn look_at_window<A: Abi>(&self, handle: A::Handle) -> Option<Ref<'_, Rc<WindowEntry>>> {
+        self.windows.look_at(A::code(handle))
     }
 
     /// A handle for a new window.

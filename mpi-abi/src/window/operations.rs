@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::{Operation, Predefined};
 use rwmpi_core::untyped::{Elements, Runs};
-use rwmpi_core::window::{PackedBasic, Remote, RemoteRun, Window};
+use rwmpi_core::window::{Remote, RemotePlace, Window};
 use rwmpi_core::{Destination, Error, ErrorClass, Result};
 
 use super::WindowEntry;
@@ -88,32 +88,26 @@ impl Access {
     }
 }
 
-/// Where bytes lie that an operation names at its target, if it names elements of a predefined datatype without gaps,
-/// and what is to be known of that.
+/// Where bytes begin that an operation names at its target. What is negative is no rank, as a large number is none.
 #[inline(always)]
-fn run_of<A: Abi>(rank: &Rank, remote: RemoteArguments<A>) -> Option<(RemoteRun, PackedBasic)> {
-    let packed = rank.packed.get::<A>(remote.datatype)?;
-    let bytes = packed.bytes(remote.count)?;
-    // What is negative is no rank, as a large number is none.
-    let target = remote.rank.cast_unsigned() as usize;
-    Some((RemoteRun { rank: target, displacement: remote.displacement, bytes }, packed))
+fn place(rank: c_int, displacement: i64) -> RemotePlace {
+    RemotePlace { rank: rank.cast_unsigned() as usize, displacement }
 }
 
-/// Copies to or from memory here, if the arguments are in no way out of the ordinary: as a rule as many elements of the
-/// same datatype are there.
+/// The bytes here that a put or get names, if its arguments are in no way out of the ordinary and as many bytes are
+/// named there: as a rule as many elements of the same datatype.
 #[inline(always)]
-fn short_copy<A: Abi>(
+fn run_of_copy<A: Abi>(
     rank: &Rank,
-    window: A::Handle,
-    remote: RemoteArguments<A>,
-    (memory, count, datatype): (Memory, i64, A::Handle),
-    copy: impl FnOnce(&Window, Runs, RemoteRun) -> Option<()>,
-) -> Option<()> {
-    let (there, _) = run_of(rank, remote)?;
-    let is_alike = count == remote.count && A::code(datatype) == A::code(remote.datatype);
-    let bytes = if is_alike { there.bytes } else { rank.packed.get::<A>(datatype)?.bytes(count)? };
-    let here = memory.bytes_unless_special::<A>(bytes)?;
-    rank.windows.look_at(A::code(window), |entry| copy(&entry.core, here, there))?
+    memory: Memory,
+    (here, there): ((i64, A::Handle), (i64, A::Handle)),
+) -> Option<Runs> {
+    let bytes = |(count, datatype)| rank.packed.get::<A>(datatype)?.bytes(count);
+    let len = bytes(here)?;
+    if here != there && bytes(there)? != len {
+        return None;
+    }
+    memory.bytes_unless_special::<A>(len)
 }
 
 /// Changes an element by an operation of the accumulate family, whose elements here are of the same datatype.
@@ -121,28 +115,28 @@ fn short_copy<A: Abi>(
 fn short_change<A: Abi>(
     rank: &Rank,
     window: A::Handle,
-    remote: RemoteArguments<A>,
+    datatype: A::Handle,
+    remote: RemotePlace,
     operation: A::Handle,
     origin: Memory,
     result: Option<Memory>,
 ) -> Option<()> {
     let operation = predefined::<A>(A::code(operation))?;
-    let (there, packed) = run_of(rank, remote)?;
+    let packed = rank.packed.get::<A>(datatype)?;
+    let bytes = packed.bytes_of_one();
     let result = match result {
-        Some(result) => Some(result.bytes_unless_special::<A>(there.bytes)?),
+        Some(result) => Some(result.bytes_unless_special::<A>(bytes)?),
         None => None,
     };
     let origin = match (operation, result) {
         // Nothing of the origin is looked at then.
         (Predefined::NoOperation, Some(result)) => result,
-        _ => origin.bytes_unless_special::<A>(there.bytes)?,
+        _ => origin.bytes_unless_special::<A>(bytes)?,
     };
-    rank.windows
-        .look_at(A::code(window), |entry| entry.core.change_element(operation, packed, origin, result, there))?
+    rank.look_at_window::<A>(window)?.core.change_element(operation, packed, origin, result, remote)
 }
 
 /// MPI_Put (MPI-5.0 section 12.3.1).
-#[inline(always)]
 pub fn put<A: Abi>(
     origin: Memory,
     origin_count: i64,
@@ -153,22 +147,34 @@ pub fn put<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let remote = RemoteArguments { rank, displacement, count, datatype };
-    let here = (origin, origin_count, origin_type);
-    match short_copy::<A>(crate::rank::rank()?, window, remote, here, Window::put_run) {
-        Some(()) => Ok(()),
-        None => any_put(window, remote, here),
+    let short = short_put::<A>;
+    if short(crate::rank::rank()?, origin, origin_count, origin_type, rank, displacement, count, datatype, window)
+        .is_some()
+    {
+        return Ok(());
     }
+    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    access.window().put(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
-#[inline(never)]
-fn any_put<A: Abi>(window: A::Handle, remote: RemoteArguments<A>, here: (Memory, i64, A::Handle)) -> Outcome {
-    let access = Access::new::<A>(window, remote)?;
-    access.window().put(&access.elements::<A>(here.0, here.1, here.2)?, access.remote())
+/// [`put`], if its arguments are in no way out of the ordinary; `None`: nothing has been done.
+#[inline(always)]
+pub fn short_put<A: Abi>(
+    own: &Rank,
+    origin: Memory,
+    origin_count: i64,
+    origin_type: A::Handle,
+    rank: c_int,
+    displacement: i64,
+    count: i64,
+    datatype: A::Handle,
+    window: A::Handle,
+) -> Option<()> {
+    let here = run_of_copy::<A>(own, origin, ((origin_count, origin_type), (count, datatype)))?;
+    own.look_at_window::<A>(window)?.core.put_run(here, place(rank, displacement))
 }
 
 /// MPI_Get (MPI-5.0 section 12.3.2).
-#[inline(always)]
 pub fn get<A: Abi>(
     origin: Memory,
     origin_count: i64,
@@ -179,22 +185,34 @@ pub fn get<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let remote = RemoteArguments { rank, displacement, count, datatype };
-    let here = (origin, origin_count, origin_type);
-    match short_copy::<A>(crate::rank::rank()?, window, remote, here, Window::get_run) {
-        Some(()) => Ok(()),
-        None => any_get(window, remote, here),
+    let short = short_get::<A>;
+    if short(crate::rank::rank()?, origin, origin_count, origin_type, rank, displacement, count, datatype, window)
+        .is_some()
+    {
+        return Ok(());
     }
+    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    access.window().get(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
-#[inline(never)]
-fn any_get<A: Abi>(window: A::Handle, remote: RemoteArguments<A>, here: (Memory, i64, A::Handle)) -> Outcome {
-    let access = Access::new::<A>(window, remote)?;
-    access.window().get(&access.elements::<A>(here.0, here.1, here.2)?, access.remote())
+/// [`get`], if its arguments are in no way out of the ordinary; `None`: nothing has been done.
+#[inline(always)]
+pub fn short_get<A: Abi>(
+    own: &Rank,
+    origin: Memory,
+    origin_count: i64,
+    origin_type: A::Handle,
+    rank: c_int,
+    displacement: i64,
+    count: i64,
+    datatype: A::Handle,
+    window: A::Handle,
+) -> Option<()> {
+    let here = run_of_copy::<A>(own, origin, ((origin_count, origin_type), (count, datatype)))?;
+    own.look_at_window::<A>(window)?.core.get_run(here, place(rank, displacement))
 }
 
 /// MPI_Accumulate (MPI-5.0 section 12.3.4).
-#[inline(always)]
 pub fn accumulate<A: Abi>(
     origin: Memory,
     origin_count: i64,
@@ -206,22 +224,33 @@ pub fn accumulate<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let remote = RemoteArguments { rank, displacement, count, datatype };
-    let is_alike = origin_count == count && A::code(origin_type) == A::code(datatype);
-    if is_alike && short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, None).is_some() {
+    let own = crate::rank::rank()?;
+    let short = short_accumulate::<A>;
+    if short(own, origin, origin_count, origin_type, rank, displacement, count, datatype, operation, window).is_some() {
         return Ok(());
     }
-    any_accumulate(window, remote, (origin, origin_count, origin_type), operation)
+    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    access.accumulate::<A>((origin, origin_count, origin_type), operation)
 }
 
-#[inline(never)]
-fn any_accumulate<A: Abi>(
-    window: A::Handle,
-    remote: RemoteArguments<A>,
-    here: (Memory, i64, A::Handle),
+/// [`accumulate`] of one element, if its arguments are in no way out of the ordinary; `None`: nothing has been done.
+#[inline(always)]
+pub fn short_accumulate<A: Abi>(
+    own: &Rank,
+    origin: Memory,
+    origin_count: i64,
+    origin_type: A::Handle,
+    rank: c_int,
+    displacement: i64,
+    count: i64,
+    datatype: A::Handle,
     operation: A::Handle,
-) -> Outcome {
-    Access::new::<A>(window, remote)?.accumulate::<A>(here, operation)
+    window: A::Handle,
+) -> Option<()> {
+    if count != 1 || origin_count != 1 || origin_type != datatype {
+        return None;
+    }
+    short_change::<A>(own, window, datatype, place(rank, displacement), operation, origin, None)
 }
 
 /// MPI_Get_accumulate (MPI-5.0 section 12.3.4).
@@ -245,7 +274,6 @@ pub fn get_accumulate<A: Abi>(
 }
 
 /// MPI_Fetch_and_op (MPI-5.0 section 12.3.4).
-#[inline(always)]
 pub fn fetch_and_op<A: Abi>(
     origin: Memory,
     result: Memory,
@@ -255,30 +283,33 @@ pub fn fetch_and_op<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let remote = RemoteArguments { rank, displacement, count: 1, datatype };
-    match short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, Some(result)) {
-        Some(()) => Ok(()),
-        None => any_fetch_and_op(window, remote, origin, result, operation),
+    let short = short_fetch_and_op::<A>;
+    if short(crate::rank::rank()?, origin, result, datatype, rank, displacement, operation, window).is_some() {
+        return Ok(());
     }
-}
-
-#[inline(never)]
-fn any_fetch_and_op<A: Abi>(
-    window: A::Handle,
-    remote: RemoteArguments<A>,
-    origin: Memory,
-    result: Memory,
-    operation: A::Handle,
-) -> Outcome {
-    let access = Access::new::<A>(window, remote)?;
+    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
     if !access.remote().datatype.is_predefined() {
         return Err(Error::new(ErrorClass::Datatype, "MPI_Fetch_and_op is for predefined datatypes"));
     }
-    access.get_accumulate::<A>((origin, 1, remote.datatype), (result, 1, remote.datatype), operation)
+    access.get_accumulate::<A>((origin, 1, datatype), (result, 1, datatype), operation)
+}
+
+/// [`fetch_and_op`], if its arguments are in no way out of the ordinary; `None`: nothing has been done.
+#[inline(always)]
+pub fn short_fetch_and_op<A: Abi>(
+    own: &Rank,
+    origin: Memory,
+    result: Memory,
+    datatype: A::Handle,
+    rank: c_int,
+    displacement: i64,
+    operation: A::Handle,
+    window: A::Handle,
+) -> Option<()> {
+    short_change::<A>(own, window, datatype, place(rank, displacement), operation, origin, Some(result))
 }
 
 /// MPI_Compare_and_swap (MPI-5.0 section 12.3.4).
-#[inline(always)]
 pub fn compare_and_swap<A: Abi>(
     origin: Memory,
     compared: Memory,
@@ -288,31 +319,29 @@ pub fn compare_and_swap<A: Abi>(
     displacement: i64,
     window: A::Handle,
 ) -> Outcome {
-    let remote = RemoteArguments { rank, displacement, count: 1, datatype };
-    let here = [origin, compared, result];
-    match short_swap::<A>(crate::rank::rank()?, window, remote, here) {
-        Some(()) => Ok(()),
-        None => any_swap(window, remote, here),
+    let short = short_compare_and_swap::<A>;
+    if short(crate::rank::rank()?, origin, compared, result, datatype, rank, displacement, window).is_some() {
+        return Ok(());
     }
-}
-
-/// Compares and swaps, if the arguments are in no way out of the ordinary.
-#[inline(always)]
-fn short_swap<A: Abi>(
-    rank: &Rank,
-    window: A::Handle,
-    remote: RemoteArguments<A>,
-    [origin, compared, result]: [Memory; 3],
-) -> Option<()> {
-    let (there, packed) = run_of(rank, remote)?;
-    let here = |memory: Memory| memory.bytes_unless_special::<A>(there.bytes);
-    let three = [here(origin)?, here(compared)?, here(result)?];
-    rank.windows.look_at(A::code(window), |entry| entry.core.compare_and_swap_element(packed, three, there))?
-}
-
-#[inline(never)]
-fn any_swap<A: Abi>(window: A::Handle, remote: RemoteArguments<A>, here: [Memory; 3]) -> Outcome {
-    let access = Access::new::<A>(window, remote)?;
-    let [origin, compared, result] = here.map(|memory| access.elements::<A>(memory, 1, remote.datatype));
+    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
+    let [origin, compared, result] = [origin, compared, result].map(|memory| access.elements::<A>(memory, 1, datatype));
     access.window().compare_and_swap(&origin?, &compared?, &result?, access.remote())
+}
+
+/// [`compare_and_swap`], if its arguments are in no way out of the ordinary; `None`: nothing has been done.
+#[inline(always)]
+pub fn short_compare_and_swap<A: Abi>(
+    own: &Rank,
+    origin: Memory,
+    compared: Memory,
+    result: Memory,
+    datatype: A::Handle,
+    rank: c_int,
+    displacement: i64,
+    window: A::Handle,
+) -> Option<()> {
+    let packed = own.packed.get::<A>(datatype)?;
+    let here = |memory: Memory| memory.bytes_unless_special::<A>(packed.bytes_of_one());
+    let three = [here(origin)?, here(compared)?, here(result)?];
+    own.look_at_window::<A>(window)?.core.compare_and_swap_element(packed, three, place(rank, displacement))
 }

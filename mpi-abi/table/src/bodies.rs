@@ -1,5 +1,8 @@
 //! Which functions are implemented, read off the source of the bodies: `pub fn send<A: Abi>(…)` implements MPI_Send. A
 //! macro may declare several functions at once: `pub fn bcast, ibcast, bcast_init<A: Abi>(…)`.
+//!
+//! `pub fn short_put<A: Abi>(…)` is the short form of `put`: it gets the rank besides, neither waits nor fails, and
+//! says whether it has done all.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,6 +27,12 @@ impl Bodies {
         let mut bodies = Bodies::default();
         bodies.look(folder, "")?;
         Ok(bodies)
+    }
+
+    /// These, in one module.
+    #[cfg(test)]
+    pub(crate) fn of(names: &[&str]) -> Bodies {
+        Bodies { modules: names.iter().map(|name| (name.to_string(), "::chapter".to_string())).collect() }
     }
 
     fn look(&mut self, folder: &Path, module: &str) -> io::Result<()> {
@@ -58,7 +67,16 @@ impl Bodies {
     /// The path of the body of a function within the crate, as `::point_to_point::send`.
     pub fn path(&self, function: &Function) -> Option<String> {
         let name = function.body_name();
-        self.modules.get(&name).map(|module| format!("{module}::{name}"))
+        self.path_of(&name)
+    }
+
+    /// The same of its short form, if it has one: what it does first, where there is nothing to take for a call.
+    pub fn short_path(&self, function: &Function) -> Option<String> {
+        self.path_of(&format!("short_{}", function.body_name()))
+    }
+
+    fn path_of(&self, name: &str) -> Option<String> {
+        self.modules.get(name).map(|module| format!("{module}::{name}"))
     }
 }
 
@@ -78,6 +96,19 @@ mod tests {
         let source = "/// Sends.\npub fn send<A: Abi>(\n    memory: Memory,\n) -> Outcome {\n}\nfn recv<A: Abi>() {}\n";
         assert_eq!(path(source, "MPI_Send").as_deref(), Some("::chapter::send"));
         assert_eq!(path(source, "MPI_Recv"), None);
+    }
+
+    #[test]
+    fn short_forms_are_no_bodies() {
+        let functions = crate::functions();
+        let short_path = |source: &str| {
+            let mut bodies = Bodies::default();
+            bodies.read(source, "::chapter");
+            bodies.short_path(functions.iter().find(|function| function.name == "MPI_Put").unwrap())
+        };
+        let (long, short) = ("pub fn put<A: Abi>() {}\n", "pub fn short_put<A: Abi>() {}\n");
+        assert_eq!((short_path(long), path(short, "MPI_Put")), (None, None));
+        assert_eq!(short_path(&format!("{long}{short}")).as_deref(), Some("::chapter::short_put"));
     }
 
     #[test]

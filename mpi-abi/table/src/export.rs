@@ -192,6 +192,29 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
     }
 }
 
+/// The same of a function that has a short form, which takes few instructions only where the rest is not beside it: a
+/// function of its own, from which the exported one is returned to, so that reports find that on the stack.
+fn with_short_form(text: &mut String, form: &Form<'_>, arguments: &[Argument], bodies: &Bodies, short: &str) -> String {
+    let (name, whole) = (form.name(), expression(form, arguments, bodies));
+    let settled = whole.strip_prefix("rwmpi_abi::conclude::<A>(").and_then(|rest| rest.strip_suffix(')'));
+    let settled = settled.unwrap_or_else(|| panic!("{name} can't have a short form"));
+    let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
+    let names: Vec<&str> = arguments.iter().map(|one| one.name.as_str()).collect();
+    let passed: Vec<&str> = arguments.iter().map(|one| one.passed.as_str()).collect();
+    let _ = write!(
+        text,
+        "#[inline(never)]\nunsafe fn rest_of_{name}({}) -> Result<(), rwmpi_abi::Failed<A>> {{\n    \
+         // SAFETY: the program passes what the standard asks for.\n    unsafe {{ {settled} }}\n}}\n",
+        declared.join(", "),
+    );
+    format!(
+        "match rwmpi_abi::in_short_turn(|rank_| rwmpi_abi{short}::<A>(rank_, {})) {{ Some(()) => A::SUCCESS, \
+         None => rwmpi_abi::conclude::<A>(rest_of_{name}({})) }}",
+        passed.join(", "),
+        names.join(", "),
+    )
+}
+
 /// Every function of the table under its `MPI_` and `PMPI_` names, as Rust source. It expects in scope the type `A` of
 /// the interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
@@ -200,7 +223,10 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
         let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
-        let expression = expression(&form, &arguments, bodies);
+        let expression = match bodies.short_path(form.function) {
+            Some(short) => with_short_form(&mut text, &form, &arguments, bodies, &short),
+            None => expression(&form, &arguments, bodies),
+        };
         for prefix in ["", "P"] {
             let _ = write!(
                 text,
@@ -254,6 +280,20 @@ mod tests {
         assert_eq!(told("MPI_T_pvar_get_index"), "T_ERR_INVALID_NAME");
         assert_eq!(told("MPI_T_pvar_read"), "T_ERR_INVALID_HANDLE");
         assert_eq!(told("MPI_T_enum_get_item"), "T_ERR_INVALID_HANDLE");
+    }
+
+    #[test]
+    fn short_forms_come_first() {
+        let functions = crate::functions();
+        let flush: Vec<Function> = functions.into_iter().filter(|function| function.name == "MPI_Win_flush").collect();
+        let text = exports(&flush, &Bodies::of(&["win_flush", "short_win_flush"]));
+        let short = "in_short_turn(|rank_| rwmpi_abi::chapter::short_win_flush::<A>(rank_, rank, win))";
+        assert_eq!(
+            (text.matches(short).count(), text.matches("conclude::<A>(rest_of_MPI_Win_flush(rank, win))").count()),
+            (2, 2)
+        );
+        assert_eq!(text.matches("fn rest_of_MPI_Win_flush(rank: c_int, win: <A as Abi>::Handle)").count(), 1);
+        assert_eq!(text.matches("in_turn(\"MPI_Win_flush\", || rwmpi_abi::settle").count(), 1);
     }
 
     #[test]

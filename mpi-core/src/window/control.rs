@@ -5,8 +5,9 @@
 //! completed an access to it. All are 0 at first.
 
 use rwmpi_protocol::window::Gate;
-use rwmpi_transport::{RemoteAddress, SharedPart, SharedWord};
+use rwmpi_transport::{CountWord, RemoteAddress, SharedPart, SharedWord, WriteSpan};
 
+use super::line::Line;
 use crate::engine::JobEngine;
 
 const WORD: usize = size_of::<u64>();
@@ -24,14 +25,22 @@ const ATTACHED: usize = LINE;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Control {
     words: SharedPart,
+    /// The same where this process has them.
+    mapped: WriteSpan<'static>,
     ranks: usize,
-    /// The next number in the line for the lock; counted up by whoever comes.
-    pub(super) next: SharedWord,
-    /// The gates of the lock; moved on by who has it.
-    sharing: SharedWord,
-    all: SharedWord,
-    /// The peer that has the lock alone, plus 1; only a hint for who waits. Set by that peer.
-    pub(super) holder: SharedWord,
+    /// The line for the lock.
+    pub(super) line: Line,
+}
+
+/// A word of which there is one for each rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Listed {
+    /// What says who has that number in the line; set by that rank.
+    Named(u64),
+    /// How often that rank has posted for this one; set by it.
+    PostsOf(usize),
+    /// How often that rank has completed an access to this one; set by it.
+    CompletionsOf(usize),
 }
 
 /// How many words a rank of so many has.
@@ -48,35 +57,41 @@ impl Control {
     /// Those of `peer`, which has put them there; `None` if that can't be.
     pub(super) fn new(engine: &mut JobEngine, peer: u32, address: &RemoteAddress, ranks: usize) -> Option<Control> {
         let part = engine.shared_part(peer, address).filter(|part| part.len() == words(ranks) * WORD)?;
-        let [next, sharing, all, holder] = [NEXT, SHARING, ALL, HOLDER].map(|offset| part.word(offset));
-        Some(Control { words: part, ranks, next: next?, sharing: sharing?, all: all?, holder: holder? })
+        let mapped = engine.direct(peer, address).filter(|span| span.len() == part.len())?;
+        let [next, sharing, all, holder] = [NEXT, SHARING, ALL, HOLDER].map(|offset| mapped.count_word(offset));
+        let line = Line { next: next?, sharing: sharing?, all: all?, holder: holder? };
+        Some(Control { words: part, mapped, ranks, line })
+    }
+
+    /// Where this process has a word.
+    pub(super) fn mapped(&self, word: Listed) -> CountWord<'static> {
+        self.mapped.count_word(self.offset(word)).expect("their number was checked")
+    }
+
+    fn offset(&self, word: Listed) -> usize {
+        let (list, place) = match word {
+            Listed::Named(number) => (0, (number % self.ranks as u64) as usize),
+            Listed::PostsOf(rank) => (1, rank),
+            Listed::CompletionsOf(rank) => (2, rank),
+        };
+        end(list, self.ranks) + place * WORD
     }
 
     fn word(&self, offset: usize) -> SharedWord {
         self.words.word(offset).expect("their number was checked")
     }
 
-    /// Where a gate of the lock shows whose turn it is.
+    /// Where a gate of the lock shows whose turn it is, for who waits.
     pub(super) fn gate(&self, gate: Gate) -> SharedWord {
-        match gate {
-            Gate::Sharing => self.sharing,
-            Gate::All => self.all,
-        }
+        self.word(match gate {
+            Gate::Sharing => SHARING,
+            Gate::All => ALL,
+        })
     }
 
-    /// What says who has that number; set by that rank.
-    pub(super) fn named(&self, number: u64) -> SharedWord {
-        self.word(end(0, self.ranks) + (number % self.ranks as u64) as usize * WORD)
-    }
-
-    /// How often `rank` has posted for this one; set by `rank`.
-    pub(super) fn posts_of(&self, rank: usize) -> SharedWord {
-        self.word(end(1, self.ranks) + rank * WORD)
-    }
-
-    /// How often `rank` has completed an access to this one; set by `rank`.
-    pub(super) fn completions_of(&self, rank: usize) -> SharedWord {
-        self.word(end(2, self.ranks) + rank * WORD)
+    /// Such a word, for who waits.
+    pub(super) fn awaited(&self, word: Listed) -> SharedWord {
+        self.word(self.offset(word))
     }
 
     /// Words about what is attached; set by the owner.

@@ -245,7 +245,8 @@ impl Communicator {
     fn window_rank(&self, rank: usize, told: &Told) -> Option<(Target, Option<Control>)> {
         let (process, peer) = (self.process(), self.group().peers()[rank]);
         let unit = told.unit.cast_signed();
-        let mut target = Target { peer, size: told.size, unit, memory: None, mapped: WriteSpan::EMPTY };
+        let mut target =
+            Target { peer, size: told.size, unit, memory: None, mapped: WriteSpan::EMPTY, word_lock: None };
         if !process.engine().shares_memory_with(peer) {
             return Some((target, None));
         }
@@ -253,6 +254,7 @@ impl Communicator {
         let size = usize::try_from(told.size).ok();
         target.mapped =
             memory.direct().zip(size).and_then(|(span, size)| span.part_within(0, size)).unwrap_or(WriteSpan::EMPTY);
+        target.word_lock = Some(memory.lock().clone()).filter(|lock| !lock.is_for_all());
         target.memory = Some(Rc::new(memory));
         let control = Control::new(&mut process.engine(), peer, &address(told.words), self.size())?;
         Some((target, Some(control)))
@@ -335,9 +337,10 @@ impl Communicator {
                 elsewhere,
                 epochs: Epochs::new(ranks).into(),
                 pairs: Pairs::new(ranks).into(),
-                started: RefCell::new(Rc::new([])),
-                posted: RefCell::new(Rc::new([])),
-                tickets: RefCell::new(vec![0; ranks].into()),
+                started: RefCell::default(),
+                posted: RefCell::default(),
+                tickets: vec![Cell::new(0); ranks].into(),
+                own_peer: communicator.group().peers()[rank],
                 attached: RefCell::new(Attached::new(ranks)),
                 attributes: Attributes::default(),
                 name: RefCell::default(),

@@ -13,8 +13,8 @@ pub(super) struct Change {
 }
 
 /// An element that an atomic operation reaches can be changed by one of these.
-#[derive(Clone, Copy)]
-enum Step {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
     Add,
     And,
     Or,
@@ -23,6 +23,51 @@ enum Step {
     Load,
     /// Whatever makes a new value of the old one.
     Update,
+}
+
+/// Whether the sum of such elements is that of their words.
+fn adds_as_integer(basic: Basic) -> bool {
+    let is_integer = matches!(
+        basic.number(),
+        Number::Int8
+            | Number::Int16
+            | Number::Int32
+            | Number::Int64
+            | Number::Uint8
+            | Number::Uint16
+            | Number::Uint32
+            | Number::Uint64
+    );
+    is_integer && basic.pair().is_none()
+}
+
+impl Step {
+    /// That of an operation on such elements.
+    #[inline]
+    pub(super) fn of(operation: Predefined, basic: Basic) -> Step {
+        match operation {
+            Predefined::NoOperation => Step::Load,
+            Predefined::Replace => Step::Swap,
+            Predefined::Sum if adds_as_integer(basic) => Step::Add,
+            Predefined::BitwiseAnd => Step::And,
+            Predefined::BitwiseOr => Step::Or,
+            Predefined::BitwiseXor => Step::Xor,
+            _ => Step::Update,
+        }
+    }
+
+    /// Changes a word; the value before. [`Step::Update`] changes nothing here.
+    #[inline(always)]
+    pub(super) fn on_word(self, word: AtomicWord<'_>, operand: u64) -> u64 {
+        match self {
+            Step::Add => word.fetch_add(operand),
+            Step::And => word.fetch_and(operand),
+            Step::Or => word.fetch_or(operand),
+            Step::Xor => word.fetch_xor(operand),
+            Step::Swap => word.swap(operand),
+            Step::Load | Step::Update => word.load(),
+        }
+    }
 }
 
 impl Change {
@@ -55,41 +100,12 @@ impl Change {
         self.operation == Predefined::Replace
     }
 
-    #[inline(always)]
-    fn step(&self) -> Step {
-        let is_integer = matches!(
-            self.basic.number(),
-            Number::Int8
-                | Number::Int16
-                | Number::Int32
-                | Number::Int64
-                | Number::Uint8
-                | Number::Uint16
-                | Number::Uint32
-                | Number::Uint64
-        );
-        match self.operation {
-            Predefined::NoOperation => Step::Load,
-            Predefined::Replace => Step::Swap,
-            Predefined::Sum if is_integer && self.basic.pair().is_none() => Step::Add,
-            Predefined::BitwiseAnd => Step::And,
-            Predefined::BitwiseOr => Step::Or,
-            Predefined::BitwiseXor => Step::Xor,
-            _ => Step::Update,
-        }
-    }
-
     /// Changes a word; the value before.
     #[inline(always)]
     pub(super) fn on_word(&self, word: AtomicWord<'_>, operand: u64) -> u64 {
-        match self.step() {
-            Step::Add => word.fetch_add(operand),
-            Step::And => word.fetch_and(operand),
-            Step::Or => word.fetch_or(operand),
-            Step::Xor => word.fetch_xor(operand),
-            Step::Swap => word.swap(operand),
-            Step::Load => word.load(),
+        match Step::of(self.operation, self.basic) {
             Step::Update => word.update(|value| self.combined(value, operand)),
+            step => step.on_word(word, operand),
         }
     }
 

@@ -5,16 +5,47 @@
 //! Release, and a fence of the processor goes before. Ranks of other nodes are told such words behind the operations
 //! that they have been asked for, and store them themselves.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
-use rwmpi_transport::{SharedWord, full_fence};
+use rwmpi_transport::{CountWord, SharedWord, full_fence};
 
 use super::Window;
+use super::control::Listed;
 use crate::activity::{Call, Target};
 use crate::engine::JobEngine;
 use crate::error::ErrorClass;
 use crate::waiting::Awaited;
 use crate::{Group, Result};
+
+/// A group with which a rank has begun an epoch, and the ranks in the window of its members.
+pub(super) struct Members {
+    group: Group,
+    ranks: Rc<[usize]>,
+}
+
+impl Members {
+    /// An epoch with them has begun.
+    fn keep(kept: &RefCell<Option<Members>>, group: &Group, ranks: &Rc<[usize]>) {
+        let mut kept = kept.borrow_mut();
+        if !kept.as_ref().is_some_and(|kept| Rc::ptr_eq(&kept.ranks, ranks)) {
+            *kept = Some(Members { group: group.clone(), ranks: ranks.clone() });
+        }
+    }
+
+    /// Those of that group, if it is the one that is kept.
+    #[inline]
+    fn known(kept: &RefCell<Option<Members>>, group: &Group) -> Option<Rc<[usize]>> {
+        let kept = kept.borrow();
+        let members = kept.as_ref().filter(|kept| kept.group.is_clone_of(group))?;
+        Some(members.ranks.clone())
+    }
+
+    /// Those of the latest; nobody, if there has been none.
+    fn ranks(kept: &RefCell<Option<Members>>) -> Rc<[usize]> {
+        kept.borrow().as_ref().map_or_else(Rc::default, |members| members.ranks.clone())
+    }
+}
 
 impl Window {
     /// Ends and begins epochs of all ranks (MPI_Win_fence). Collective. There is always a barrier: whatever a rank says
@@ -36,17 +67,31 @@ impl Window {
     /// # Errors
     /// Another one is open; the group has others than ranks of the window.
     pub fn post(&self, group: &Group) -> Result<()> {
-        let origins = self.ranks_of(group)?;
+        let origins = self.ranks_of(&self.shared.posted, group)?;
         self.shared.epochs.borrow_mut().post().map_err(|misuse| self.misuse(misuse))?;
+        Members::keep(&self.shared.posted, group, &origins);
+        self.tell_posted(&origins)
+    }
+
+    /// The same, if the group is that of the latest post, and nobody has to be asked for anything; `None`: nothing has
+    /// been done.
+    #[inline]
+    pub fn post_at_once(&self, group: &Group) -> Option<()> {
+        let origins = self.known_ranks_of(&self.shared.posted, group)?;
+        self.shared.epochs.borrow_mut().post().ok()?;
+        self.tell_posted(&origins).ok()
+    }
+
+    #[inline]
+    fn tell_posted(&self, origins: &[usize]) -> Result<()> {
         self.order();
-        for &origin in origins.iter() {
+        for &origin in origins {
             let count = self.shared.pairs.borrow_mut().post(origin);
             match &self.shared.controls[origin] {
-                Some(control) => self.tell(origin, control.posts_of(self.rank()), count),
+                Some(control) => self.tell(origin, control.mapped(Listed::PostsOf(self.rank())), count),
                 None => self.posted_elsewhere(origin, count)?,
             }
         }
-        *self.shared.posted.borrow_mut() = origins;
         Ok(())
     }
 
@@ -56,17 +101,32 @@ impl Window {
     /// # Errors
     /// Another one is open; the group has others than ranks of the window.
     pub fn start(&self, group: &Group, is_known: bool) -> Result<()> {
-        let targets = self.ranks_of(group)?;
+        let targets = self.ranks_of(&self.shared.started, group)?;
         let started = self.shared.epochs.borrow_mut().start(targets.iter().copied());
         started.map_err(|misuse| self.misuse(misuse))?;
+        Members::keep(&self.shared.started, group, &targets);
         for &target in targets.iter() {
             let count = self.shared.pairs.borrow_mut().start(target);
             if !is_known {
-                self.await_word(Call::StartEpoch, target, self.own().posts_of(target), count)?;
+                self.await_word(Call::StartEpoch, target, Listed::PostsOf(target), count)?;
             }
         }
-        *self.shared.started.borrow_mut() = targets;
         Ok(())
+    }
+
+    /// The same, if the group is that of the latest start, and all have posted already; `None`: nothing has been done.
+    #[inline]
+    pub fn start_at_once(&self, group: &Group) -> Option<()> {
+        let targets = self.known_ranks_of(&self.shared.started, group)?;
+        let mut pairs = self.shared.pairs.borrow_mut();
+        let has_posted =
+            |&target: &usize| self.own().mapped(Listed::PostsOf(target)).load() >= pairs.next_start(target);
+        if !targets.iter().all(has_posted) {
+            return None;
+        }
+        self.shared.epochs.borrow_mut().start(targets.iter().copied()).ok()?;
+        targets.iter().for_each(|&target| _ = pairs.start(target));
+        Some(())
     }
 
     /// Ends it (MPI_Win_complete).
@@ -75,12 +135,26 @@ impl Window {
     /// There is none; a target can't be reached.
     pub fn complete(&self) -> Result<()> {
         self.shared.epochs.borrow_mut().complete().map_err(|misuse| self.misuse(misuse))?;
+        self.tell_completed()
+    }
+
+    /// The same, if nobody has to be asked for anything; `None`: nothing has been done.
+    #[inline]
+    pub fn complete_at_once(&self) -> Option<()> {
+        if self.shared.elsewhere.is_some() {
+            return None;
+        }
+        self.shared.epochs.borrow_mut().complete().ok()?;
+        self.tell_completed().ok()
+    }
+
+    #[inline]
+    fn tell_completed(&self) -> Result<()> {
         self.order();
-        let targets = self.shared.started.replace(Rc::new([]));
-        for &target in targets.iter() {
+        for &target in Members::ranks(&self.shared.started).iter() {
             let count = self.shared.pairs.borrow_mut().complete(target);
             match &self.shared.controls[target] {
-                Some(control) => self.tell(target, control.completions_of(self.rank()), count),
+                Some(control) => self.tell(target, control.mapped(Listed::CompletionsOf(self.rank())), count),
                 None => self.completed_elsewhere(target, count)?,
             }
         }
@@ -93,13 +167,27 @@ impl Window {
     /// There is none.
     pub fn wait(&self) -> Result<()> {
         self.shared.epochs.borrow().check_posted().map_err(|misuse| self.misuse(misuse))?;
-        let origins = self.shared.posted.borrow().clone();
-        for &origin in origins.iter() {
+        for &origin in Members::ranks(&self.shared.posted).iter() {
             let count = self.shared.pairs.borrow().awaited(origin);
-            self.await_word(Call::EndEpoch, origin, self.own().completions_of(origin), count)?;
+            self.await_word(Call::EndEpoch, origin, Listed::CompletionsOf(origin), count)?;
         }
         self.shared.epochs.borrow_mut().waited();
         Ok(())
+    }
+
+    /// The same, if it is over already; `None`: nothing has been done.
+    #[inline]
+    pub fn wait_at_once(&self) -> Option<()> {
+        let mut epochs = self.shared.epochs.borrow_mut();
+        epochs.check_posted().ok()?;
+        let pairs = self.shared.pairs.borrow();
+        let has_completed =
+            |&origin: &usize| self.own().mapped(Listed::CompletionsOf(origin)).load() >= pairs.awaited(origin);
+        if !Members::ranks(&self.shared.posted).iter().all(has_completed) {
+            return None;
+        }
+        epochs.waited();
+        Some(())
     }
 
     /// Whether the exposure epoch is over; if so, as [`Window::wait`] (MPI_Win_test).
@@ -111,8 +199,9 @@ impl Window {
         // While it is looked, functions of the program may run.
         let completions: Vec<(SharedWord, u64)> = {
             let pairs = self.shared.pairs.borrow();
-            let origins = self.shared.posted.borrow();
-            origins.iter().map(|&origin| (self.own().completions_of(origin), pairs.awaited(origin))).collect()
+            let origins = Members::ranks(&self.shared.posted);
+            let word = |origin| self.own().awaited(Listed::CompletionsOf(origin));
+            origins.iter().map(|&origin| (word(origin), pairs.awaited(origin))).collect()
         };
         let are_there =
             |engine: &mut JobEngine| completions.iter().all(|&(word, count)| engine.word(word) >= count).then_some(());
@@ -148,13 +237,23 @@ impl Window {
     }
 
     /// Sets a word that `rank` may be waiting for.
-    fn tell(&self, rank: usize, word: SharedWord, value: u64) {
-        self.process().engine().set_words([(word, value)], &[self.shared.targets[rank].peer]);
+    #[inline]
+    fn tell(&self, rank: usize, word: CountWord<'_>, value: u64) {
+        word.set(value);
+        if rank != self.rank() {
+            self.process().engine().wake(self.shared.targets[rank].peer);
+        }
     }
 
-    /// Waits until `rank` has set a word to that value at least.
-    fn await_word(&self, call: Call, rank: usize, word: SharedWord, value: u64) -> Result<()> {
-        let (process, peer) = (self.process(), self.shared.targets[rank].peer);
+    /// Waits until `rank` has set a word of this rank's to that value at least.
+    #[inline]
+    fn await_word(&self, call: Call, rank: usize, word: Listed, value: u64) -> Result<()> {
+        if self.own().mapped(word).load() >= value { Ok(()) } else { self.await_later_word(call, rank, word, value) }
+    }
+
+    #[cold]
+    fn await_later_word(&self, call: Call, rank: usize, word: Listed, value: u64) -> Result<()> {
+        let (process, peer, word) = (self.process(), self.shared.targets[rank].peer, self.own().awaited(word));
         let mut engine = process.enter(call, Target::NONE, self.shared.communicator.context(), 0);
         let looks = process.looks(&engine);
         if engine.has_word(word, value, looks, None) {
@@ -169,8 +268,17 @@ impl Window {
         waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
     }
 
-    /// The ranks here of the members of a group.
-    fn ranks_of(&self, group: &Group) -> Result<Rc<[usize]>> {
+    /// The ranks here of the members of the group that is kept, if it is this one and nobody is elsewhere.
+    #[inline]
+    fn known_ranks_of(&self, kept: &RefCell<Option<Members>>, group: &Group) -> Option<Rc<[usize]>> {
+        if self.shared.elsewhere.is_some() { None } else { Members::known(kept, group) }
+    }
+
+    /// The ranks here of the members of a group. As a rule it is the one that is kept of the latest epoch.
+    fn ranks_of(&self, kept: &RefCell<Option<Members>>, group: &Group) -> Result<Rc<[usize]>> {
+        if let Some(ranks) = Members::known(kept, group) {
+            return Ok(ranks);
+        }
         let ranks: Option<Rc<[usize]>> = group.peers().iter().map(|&peer| self.group().find_of(peer, group)).collect();
         ranks.ok_or_else(|| self.error(ErrorClass::Group, "the group has members that are no ranks of it".to_owned()))
     }

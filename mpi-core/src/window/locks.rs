@@ -1,18 +1,18 @@
 //! Locks and flushes (MPI-5.0 sections 12.5.3 and 12.5.4): epochs that their targets need not know of.
 //!
-//! The protocol's tickets say whose turn it is (`rwmpi_protocol::window::Ticket`). What is here changes the words,
-//! waits, and wakes who is next: the rank that has the number to which a gate has been moved, if it has written down
-//! that it waits. It does that before its last look at the gate, and sleeps by the handshake of the transport, so
-//! either it sees the gate or whoever has moved that sees it.
+//! A line has places for those who want the lock (`line`). What is here waits in it, and wakes who is next: the rank
+//! that has the number to which a gate has been moved, if it has written down that it waits. It does that before its
+//! last look at the gate, and sleeps by the handshake of the transport, so either it sees the gate or whoever has moved
+//! that sees it. Where nobody has to be waited for, or asked, a call ends at once (`…_at_once`).
 
 use std::iter;
 
-use rwmpi_protocol::window::{Gate, Hold, LockKind, Ticket};
+use rwmpi_protocol::window::{Hold, LockKind, Ticket};
 
 use super::Window;
-use super::control::Control;
+use super::control::{Control, Listed};
+use super::line::Moved;
 use crate::activity::{Call, Target};
-use crate::engine::JobEngine;
 use crate::waiting::Awaited;
 use crate::{Destination, Result};
 
@@ -28,11 +28,7 @@ impl Window {
     pub fn lock(&self, kind: LockKind, target: Destination, is_unchecked: bool) -> Result<()> {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().check_lock(target).map_err(|misuse| self.misuse(misuse))?;
-        let hold = match kind {
-            _ if is_unchecked => Hold::Unchecked,
-            LockKind::Shared => Hold::Shared,
-            LockKind::Exclusive => Hold::Exclusive,
-        };
+        let hold = if is_unchecked { Hold::Unchecked } else { kind.into() };
         if !is_unchecked {
             self.take(target, kind)?;
         }
@@ -47,11 +43,10 @@ impl Window {
     pub fn unlock(&self, target: Destination) -> Result<()> {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         let hold = self.shared.epochs.borrow_mut().unlock(target).map_err(|misuse| self.misuse(misuse))?;
-        match hold {
+        match hold.lock() {
             // Whoever has the lock next has seen the gate move, and so what was done before.
-            Hold::Shared => self.give_back(iter::once(target), LockKind::Shared),
-            Hold::Exclusive => self.give_back(iter::once(target), LockKind::Exclusive),
-            Hold::None | Hold::Started | Hold::Unchecked => {
+            Some(kind) => self.give_back(iter::once(target), kind),
+            None => {
                 self.order();
                 self.settle(target)
             }
@@ -116,71 +111,133 @@ impl Window {
         self.settle_all()
     }
 
-    /// Waits in line for the lock of a target.
+    /// As [`Window::lock`], if the lock is to be had at once; `None`: nothing has been done. `target` need not be a
+    /// rank of the window.
     #[inline(always)]
+    pub fn lock_at_once(&self, kind: LockKind, target: usize) -> Option<()> {
+        let control = self.shared.controls.get(target)?.as_ref()?;
+        let mut epochs = self.shared.epochs.borrow_mut();
+        epochs.check_lock(target).ok()?;
+        self.take_at_once(control, target, kind)?;
+        epochs.locked(target, kind.into());
+        Some(())
+    }
+
+    /// As [`Window::unlock`], if nobody has to be asked for that; `None`: nothing has been done.
+    #[inline(always)]
+    pub fn unlock_at_once(&self, target: usize) -> Option<()> {
+        let control = self.shared.controls.get(target)?.as_ref()?;
+        if self.shared.elsewhere.is_some() {
+            return None;
+        }
+        let hold = self.shared.epochs.borrow_mut().unlock(target).ok()?;
+        match hold.lock() {
+            Some(kind) => self.leave(control, Ticket::new(self.shared.tickets[target].get(), kind)),
+            None => self.order(),
+        }
+        Some(())
+    }
+
+    /// As [`Window::lock_all`], if all locks are to be had at once; `None`: nothing has been done, or it has been taken
+    /// back.
+    #[inline(always)]
+    pub fn lock_all_at_once(&self) -> Option<()> {
+        if self.shared.elsewhere.is_some() {
+            return None;
+        }
+        let mut epochs = self.shared.epochs.borrow_mut();
+        epochs.check_lock_all().ok()?;
+        for (target, control) in self.shared.controls.iter().enumerate() {
+            let taken = control.as_ref().and_then(|control| self.take_at_once(control, target, LockKind::Shared));
+            if taken.is_none() {
+                self.leave_first(target);
+                return None;
+            }
+        }
+        epochs.all_locked(true);
+        Some(())
+    }
+
+    /// As [`Window::unlock_all`], if nobody has to be asked for that; `None`: nothing has been done.
+    #[inline(always)]
+    pub fn unlock_all_at_once(&self) -> Option<()> {
+        if self.shared.elsewhere.is_some() {
+            return None;
+        }
+        if self.shared.epochs.borrow_mut().unlock_all().ok()? {
+            self.leave_first(self.shared.controls.len());
+        } else {
+            self.order();
+        }
+        Some(())
+    }
+
+    /// Waits in line for the lock of a target.
+    #[inline]
     fn take(&self, target: usize, kind: LockKind) -> Result<()> {
         let Some(control) = &self.shared.controls[target] else { return self.take_elsewhere(target, kind) };
-        let mut engine = self.process().engine();
-        let ticket = self.draw(&mut engine, control, kind);
-        if engine.word(control.gate(ticket.gate())) < ticket.number() {
-            drop(engine);
+        let ticket = control.line.draw(kind);
+        if !control.line.is_turn(ticket) {
             self.await_turn(control, ticket)?;
-            engine = self.process().engine();
         }
-        self.enter(&mut engine, control, ticket, self.shared.targets[self.rank()].peer);
-        self.shared.tickets.borrow_mut()[target] = ticket.number();
+        self.have(control, target, ticket);
         Ok(())
     }
 
-    /// Takes a number in the line for a lock.
+    /// Takes the lock of a target, if it is to be had at once.
     #[inline(always)]
-    pub(super) fn draw(&self, engine: &mut JobEngine, control: &Control, kind: LockKind) -> Ticket {
-        Ticket::new(engine.add_to_word(control.next, 1), kind)
+    fn take_at_once(&self, control: &Control, target: usize, kind: LockKind) -> Option<()> {
+        let ticket = control.line.draw_at_once(kind)?;
+        self.have(control, target, ticket);
+        Some(())
     }
 
-    /// Lets whoever moves a gate to that number know that this rank is to be woken.
-    pub(super) fn write_down(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket) {
-        let waits = ticket.number() << RANK_BITS | (self.rank() as u64 + 1);
-        engine.set_words([(control.named(ticket.number()), waits)], &[]);
+    /// It is the turn of this rank.
+    #[inline(always)]
+    fn have(&self, control: &Control, target: usize, ticket: Ticket) {
+        self.enter(control, ticket, self.shared.own_peer);
+        self.shared.tickets[target].set(ticket.number());
     }
 
-    /// It is the turn of a number of `peer`'s: lets those in who follow, if they may share the lock.
+    /// It is the turn of a place of `peer`'s.
     #[inline(always)]
-    pub(super) fn enter(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket, peer: u32) {
-        match ticket.entered() {
-            Some(gate) => {
-                let moved = engine.add_to_word(control.gate(gate), 1) + 1;
-                self.wake_next(engine, control, ticket, [moved; 2]);
-            }
-            None => engine.set_words([(control.holder, u64::from(peer) + 1)], &[]),
+    pub(super) fn enter(&self, control: &Control, ticket: Ticket, peer: u32) {
+        if let Some(moved) = control.line.enter(ticket, peer) {
+            self.wake_named(control, moved);
         }
     }
 
     /// The lock is given back.
     #[inline(always)]
-    pub(super) fn leave(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket) {
-        let after = ticket.number() + 1;
-        if ticket.entered().is_none() {
-            // While this rank is alone nobody else moves that gate.
-            engine.set_words([(control.holder, 0), (control.gate(Gate::Sharing), after)], &[]);
+    pub(super) fn leave(&self, control: &Control, ticket: Ticket) {
+        if let Some(moved) = control.line.leave(ticket) {
+            self.wake_named(control, moved);
         }
-        let moved = engine.add_to_word(control.gate(Gate::All), 1) + 1;
-        self.wake_next(engine, control, ticket, [after, moved]);
     }
 
-    /// Gates have been moved to these numbers: wakes whose turn it is then, if anybody has come at all.
+    /// Gives back what this rank shares of the first so many targets.
     #[inline(always)]
-    fn wake_next(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket, numbers: [u64; 2]) {
-        if !ticket.is_last(engine.word(control.next)) {
-            self.wake_named(engine, control, numbers);
+    fn leave_first(&self, targets: usize) {
+        for (control, number) in self.shared.controls.iter().zip(&self.shared.tickets).take(targets) {
+            if let Some(control) = control {
+                self.leave(control, Ticket::new(number.get(), LockKind::Shared));
+            }
         }
     }
 
+    /// Lets whoever moves a gate to that number know that this rank is to be woken.
+    pub(super) fn write_down(&self, control: &Control, ticket: Ticket) {
+        let waits = ticket.number() << RANK_BITS | (self.rank() as u64 + 1);
+        control.mapped(Listed::Named(ticket.number())).set(waits);
+    }
+
+    /// Wakes whose turn it may be.
     #[cold]
     #[inline(never)]
-    fn wake_named(&self, engine: &mut JobEngine, control: &Control, [first, second]: [u64; 2]) {
+    fn wake_named(&self, control: &Control, Moved([first, second]): Moved) {
+        let mut engine = self.process().engine();
         for number in iter::once(first).chain((second != first).then_some(second)) {
-            let waits = engine.word(control.named(number));
+            let waits = control.mapped(Listed::Named(number)).load();
             let rank = (waits & ((1 << RANK_BITS) - 1)) as usize;
             if waits >> RANK_BITS == number
                 && let Some(target) = rank.checked_sub(1).and_then(|rank| self.shared.targets.get(rank))
@@ -194,11 +251,10 @@ impl Window {
     fn await_turn(&self, control: &Control, ticket: Ticket) -> Result<()> {
         let (process, gate) = (self.process(), control.gate(ticket.gate()));
         let call = Call::LockWindow;
-        let mut engine = process.enter(call, Target::NONE, self.shared.communicator.context(), 0);
-        self.write_down(&mut engine, control, ticket);
-        let holder = u32::try_from(engine.word(control.holder)).ok().and_then(|holder| holder.checked_sub(1));
-        drop(engine);
-        let me = self.shared.targets[self.rank()].peer;
+        process.tell(call, Target::NONE, self.shared.communicator.context(), 0);
+        self.write_down(control, ticket);
+        let holder = u32::try_from(control.line.holder.load()).ok().and_then(|holder| holder.checked_sub(1));
+        let me = self.shared.own_peer;
         let waited = process.wait_for_awaited(Awaited::Lock(holder.filter(|&holder| holder != me)), || {
             let mut engine = process.engine();
             let looks = process.looks(&engine);
@@ -208,12 +264,10 @@ impl Window {
     }
 
     /// Gives locks back, when everything that this rank has done to these targets has been done there.
-    #[inline(always)]
     fn give_back(&self, targets: impl Iterator<Item = usize> + Clone, kind: LockKind) -> Result<()> {
         for target in targets.clone() {
             if let Some(control) = &self.shared.controls[target] {
-                let ticket = Ticket::new(self.shared.tickets.borrow()[target], kind);
-                self.leave(&mut self.process().engine(), control, ticket);
+                self.leave(control, Ticket::new(self.shared.tickets[target].get(), kind));
             }
         }
         if self.shared.elsewhere.is_none() {

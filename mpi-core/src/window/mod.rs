@@ -10,8 +10,8 @@
 //! - `target`: what a rank knows of another's memory, and whether an access stays within;
 //! - `transfer`, `accumulate`, `element`: the operations; `short`, `packed_basic`: the same where nothing is out of the
 //!   ordinary;
-//! - `control`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them. Which
-//!   call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
+//! - `control`, `line`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them.
+//!   Which call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
 //!   (`rwmpi_protocol::window`);
 //! - `dynamic`: memory that comes and goes;
 //! - `elsewhere`: targets on other nodes;
@@ -24,6 +24,7 @@ mod dynamic;
 mod element;
 mod elsewhere;
 mod epochs;
+mod line;
 mod locks;
 mod packed_basic;
 mod short;
@@ -38,7 +39,7 @@ use rwmpi_protocol::window::{Called, Epochs, Misuse, Open, Pairs};
 
 pub use packed_basic::PackedBasic;
 pub use rwmpi_protocol::window::LockKind;
-pub use short::RemoteRun;
+pub use short::RemotePlace;
 pub use transfer::Remote;
 
 #[cfg(any(test, fuzzing))]
@@ -51,6 +52,7 @@ use crate::shared_buffer::Buffer;
 use crate::{Destination, Group, Info, Result};
 use control::Control;
 use elsewhere::Elsewhere;
+use epochs::Members;
 use target::Target;
 
 /// How a window has come by its memory (MPI-5.0 section 12.2).
@@ -85,11 +87,13 @@ struct Shared {
     elsewhere: Option<Box<Elsewhere>>,
     epochs: RefCell<Epochs>,
     pairs: RefCell<Pairs>,
-    /// The ranks of the present access epoch, if a start has begun it, and of the present exposure epoch.
-    started: RefCell<Rc<[usize]>>,
-    posted: RefCell<Rc<[usize]>>,
+    /// The groups of the latest start and of the latest post.
+    started: RefCell<Option<Members>>,
+    posted: RefCell<Option<Members>>,
     /// The numbers of the locks that this rank has, by target.
-    tickets: RefCell<Box<[u64]>>,
+    tickets: Box<[Cell<u64>]>,
+    /// This rank, as the engine knows it.
+    own_peer: u32,
     attached: RefCell<dynamic::Attached>,
     attributes: Attributes<Window>,
     name: RefCell<String>,

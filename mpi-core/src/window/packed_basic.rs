@@ -1,6 +1,7 @@
 //! What short operations ask of a predefined datatype, found out once: each of these answers is a word or a bit.
 
 use super::accumulate::can_be_compared;
+use super::element::Step;
 use crate::datatype::{Basic, Datatype};
 use crate::reduction::Predefined;
 
@@ -8,13 +9,15 @@ use crate::reduction::Predefined;
 #[derive(Clone, Copy, Debug)]
 pub struct PackedBasic {
     bytes_of_one: u32,
-    /// A bit for each operation that is defined for it.
-    operations: u16,
+    /// By operation: how the processor does it, if it is defined.
+    steps: [Option<Step>; OPERATIONS],
     basic: Basic,
     can_be_compared: bool,
 }
 
-const _: () = assert!(Predefined::ALL.len() <= u16::BITS as usize);
+/// Room for all operations: a power of two, so that no number of one has to be checked.
+const OPERATIONS: usize = 16;
+const _: () = assert!(Predefined::ALL.len() <= OPERATIONS);
 
 impl PackedBasic {
     /// `None`: the program has made the datatype, or elements have gaps, or no data.
@@ -22,37 +25,40 @@ impl PackedBasic {
         let basic = datatype.named()?;
         let bytes_of_one = u32::try_from(basic.size()).ok().filter(|&bytes| bytes > 0)?;
         let two = datatype.run(2)?;
-        let supported = Predefined::ALL.iter().filter(|operation| operation.supports(basic));
-        let operations = supported.fold(0, |bits, &operation| bits | 1 << operation as u16);
-        let packed = PackedBasic { bytes_of_one, operations, basic, can_be_compared: can_be_compared(basic) };
+        let mut steps = [None; OPERATIONS];
+        for &operation in Predefined::ALL.iter().filter(|operation| operation.supports(basic)) {
+            steps[operation as usize] = Some(Step::of(operation, basic));
+        }
+        let packed = PackedBasic { bytes_of_one, steps, basic, can_be_compared: can_be_compared(basic) };
         (two == (0, 2 * u64::from(bytes_of_one))).then_some(packed)
     }
 
     /// Bytes of an element.
     #[inline(always)]
-    pub fn bytes_of_one(self) -> usize {
+    pub fn bytes_of_one(&self) -> usize {
         self.bytes_of_one as usize
     }
 
     /// Bytes of so many elements; `None` if there can't be so many.
     #[inline(always)]
-    pub fn bytes(self, count: i64) -> Option<usize> {
+    pub fn bytes(&self, count: i64) -> Option<usize> {
         usize::try_from(count).ok()?.checked_mul(self.bytes_of_one())
     }
 
     #[inline(always)]
-    pub(super) fn basic(self) -> Basic {
+    pub(super) fn basic(&self) -> Basic {
         self.basic
     }
 
     #[inline(always)]
-    pub(super) fn supports(self, operation: Predefined) -> bool {
-        self.operations >> operation as u16 & 1 == 1
+    pub(super) fn can_be_compared(&self) -> bool {
+        self.can_be_compared
     }
 
+    /// How the processor does an operation; `None`: it is not defined for it.
     #[inline(always)]
-    pub(super) fn can_be_compared(self) -> bool {
-        self.can_be_compared
+    pub(super) fn step(&self, operation: Predefined) -> Option<Step> {
+        self.steps[operation as usize % OPERATIONS]
     }
 }
 
@@ -77,7 +83,8 @@ mod tests {
             );
             assert_eq!((packed.bytes(-1), packed.bytes(i64::MAX).is_some()), (None, basic.size() <= 2));
             for operation in Predefined::ALL {
-                assert_eq!(packed.supports(*operation), operation.supports(basic), "{operation:?} on {basic:?}");
+                let step = operation.supports(basic).then(|| Step::of(*operation, basic));
+                assert_eq!(packed.step(*operation), step, "{operation:?} on {basic:?}");
             }
         }
         assert!(packed_ones > 30, "{packed_ones}");

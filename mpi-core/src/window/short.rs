@@ -7,98 +7,111 @@
 use rwmpi_transport::{AtomicWord, ElementLock, WriteSpan};
 
 use super::Window;
-use super::element::Change;
+use super::element::{Change, Step};
 use super::packed_basic::PackedBasic;
 use super::target::Target;
 use crate::reduction::Predefined;
 use crate::untyped::Runs;
 
-/// Bytes that an operation names at its target.
+/// Where the bytes begin that an operation names at its target: as many as it has here.
 #[derive(Clone, Copy, Debug)]
-pub struct RemoteRun {
+pub struct RemotePlace {
     /// Whose memory; it need not be a rank of the window.
     pub rank: usize,
     /// In units of the target's.
     pub displacement: i64,
-    /// How many, from there.
-    pub bytes: usize,
 }
 
 impl Window {
     /// As [`Window::put`].
     #[inline(always)]
-    pub fn put_run(&self, origin: Runs, remote: RemoteRun) -> Option<()> {
-        copy(origin.block(0), self.mapped_run(remote)?.0)
+    pub fn put_run(&self, origin: Runs, remote: RemotePlace) -> Option<()> {
+        let origin = origin.block(0);
+        if origin.is_empty() {
+            return None;
+        }
+        copy(origin, self.mapped_run(remote, origin.len())?.0)
     }
 
     /// As [`Window::get`].
     #[inline(always)]
-    pub fn get_run(&self, origin: Runs, remote: RemoteRun) -> Option<()> {
-        copy(self.mapped_run(remote)?.0, origin.block(0))
+    pub fn get_run(&self, origin: Runs, remote: RemotePlace) -> Option<()> {
+        let origin = origin.block(0);
+        if origin.is_empty() {
+            return None;
+        }
+        copy(self.mapped_run(remote, origin.len())?.0, origin)
     }
 
-    /// As [`Window::accumulate`] and [`Window::get_accumulate`] of one element, if the processor can do it. As many
-    /// bytes are named everywhere.
+    /// As [`Window::accumulate`] and [`Window::get_accumulate`] of one element, if the processor can do it: as many
+    /// bytes as the element has are named everywhere.
     #[inline(always)]
     pub fn change_element(
         &self,
         operation: Predefined,
-        element: PackedBasic,
+        element: &PackedBasic,
         origin: Runs,
         result: Option<Runs>,
-        remote: RemoteRun,
+        remote: RemotePlace,
     ) -> Option<()> {
         let is_for_others = operation == Predefined::NoOperation && result.is_none();
-        if is_for_others || remote.bytes != element.bytes_of_one() || !element.supports(operation) {
+        if is_for_others {
             return None;
         }
-        let (there, lock) = self.mapped_element(remote)?;
-        let change = Change { operation, basic: element.basic() };
         let (operand, result) = (origin.block(0), result.map(|result| result.block(0)));
-        let perform = |word: AtomicWord<'_>| {
-            let operand = operand.as_read().number();
-            let before = lock.change(word, |word| change.on_word(word, operand));
-            result.into_iter().for_each(|result| result.set_number(before));
-        };
-        each_length(there, perform)
+        let (step, bytes) = (element.step(operation)?, operand.len());
+        let (there, lock) = self.mapped_element(remote, bytes)?;
+        let change = Change { operation, basic: element.basic() };
+        // Written once for each usual length, so that nothing in it has to find out how long the element is.
+        if bytes == 8 {
+            change_element::<8>(change, step, lock, there, operand, result)
+        } else if bytes == 4 {
+            change_element::<4>(change, step, lock, there, operand, result)
+        } else {
+            change_shorter(change, step, lock, there, operand, result)
+        }
     }
 
-    /// As [`Window::compare_and_swap`], if the processor can do it. As many bytes are named everywhere.
+    /// As [`Window::compare_and_swap`], if the processor can do it: as many bytes as the element has are named
+    /// everywhere.
     #[inline(always)]
     pub fn compare_and_swap_element(
         &self,
-        element: PackedBasic,
+        element: &PackedBasic,
         [value, compared, fetched]: [Runs; 3],
-        remote: RemoteRun,
+        remote: RemotePlace,
     ) -> Option<()> {
-        if remote.bytes != element.bytes_of_one() || !element.can_be_compared() {
+        if !element.can_be_compared() {
             return None;
         }
-        let (there, lock) = self.mapped_element(remote)?;
-        let [value, compared, fetched] = [value, compared, fetched].map(|runs| runs.block(0));
-        each_length(there, |word| {
-            let (value, compared) = (value.as_read().number(), compared.as_read().number());
-            fetched.set_number(lock.change(word, |word| word.compare_exchange(compared, value)));
-        })
+        let three = [value, compared, fetched].map(|runs| runs.block(0));
+        let bytes = three[0].len();
+        let (there, lock) = self.mapped_element(remote, bytes)?;
+        if bytes == 8 {
+            compare_and_swap::<8>(lock, there, three)
+        } else if bytes == 4 {
+            compare_and_swap::<4>(lock, there, three)
+        } else {
+            compare_and_swap_shorter(lock, there, three)
+        }
     }
 
     /// Where this process has the bytes that an operation names, if it may use them now.
     #[inline(always)]
-    fn mapped_run(&self, RemoteRun { rank, displacement, bytes }: RemoteRun) -> Option<(WriteSpan<'static>, &Target)> {
+    fn mapped_run(&self, remote: RemotePlace, bytes: usize) -> Option<(WriteSpan<'static>, &Target)> {
+        let RemotePlace { rank, displacement } = remote;
         let target = self.shared.targets.get(rank)?;
         // What is negative is a number beyond all memory here.
         let start = displacement.checked_mul(target.unit)?.cast_unsigned() as usize;
         let there = target.mapped.part_within(start, bytes)?;
-        let is_open = bytes > 0 && self.is_open_to(rank);
-        is_open.then_some((there, target))
+        self.is_open_to(rank).then_some((there, target))
     }
 
     /// The same of an element, if elements there are changed by the processor, should they be aligned.
     #[inline(always)]
-    fn mapped_element(&self, remote: RemoteRun) -> Option<(WriteSpan<'static>, &ElementLock)> {
-        let (there, target) = self.mapped_run(remote)?;
-        let lock = target.memory.as_ref()?.lock();
-        if lock.is_for_all() { None } else { Some((there, lock)) }
+    fn mapped_element(&self, remote: RemotePlace, bytes: usize) -> Option<(WriteSpan<'static>, &ElementLock)> {
+        let (there, target) = self.mapped_run(remote, bytes)?;
+        Some((there, target.word_lock.as_ref()?))
     }
 
     /// Whether an operation on a target is legal; if so, it is taken to be done.
@@ -107,6 +120,17 @@ impl Window {
         // In most epochs an operation changes nothing.
         let is_open = self.shared.epochs.borrow().is_open_to(rank);
         is_open || self.operate(rank).is_ok()
+    }
+
+    /// As [`Window::flush_all`], if a fence is all that it takes.
+    #[inline(always)]
+    pub fn flush_all_mapped(&self) -> Option<()> {
+        if self.shared.elsewhere.is_some() {
+            return None;
+        }
+        self.shared.epochs.borrow().check_any_locked().ok()?;
+        self.order();
+        Some(())
     }
 
     /// As [`Window::flush`], if a fence is all that it takes. `rank` need not be one of the window's.
@@ -133,14 +157,78 @@ fn copy(from: WriteSpan<'_>, into: WriteSpan<'_>) -> Option<()> {
     Some(())
 }
 
-/// Performs something on an element of which the processor changes as many bytes in one step: written once for each
-/// usual length, so that nothing in it has to find out how long the element is.
+/// Changes an element of so many bytes, if it is aligned and nobody keeps short operations out.
 #[inline(always)]
-fn each_length(element: WriteSpan<'_>, perform: impl Fn(AtomicWord<'_>)) -> Option<()> {
-    match element.len() {
-        8 => perform(element.part_within(0, 8)?.word()?),
-        4 => perform(element.part_within(0, 4)?.word()?),
-        _ => perform(element.word()?),
+fn change_element<const BYTES: usize>(
+    change: Change,
+    step: Step,
+    lock: &ElementLock,
+    there: WriteSpan<'_>,
+    operand: WriteSpan<'_>,
+    result: Option<WriteSpan<'_>>,
+) -> Option<()> {
+    let word = there.part_within(0, BYTES)?.word()?;
+    let operand = operand.part_within(0, BYTES)?.as_read().number();
+    let result = match result {
+        Some(result) => Some(result.part_within(0, BYTES)?),
+        None => None,
+    };
+    let raised = lock.raise()?;
+    let before = if step == Step::Update { update(change, word, operand) } else { step.on_word(word, operand) };
+    drop(raised);
+    if let Some(result) = result {
+        result.set_number(before);
     }
     Some(())
+}
+
+/// The same of two bytes and of one; of any other number, nothing.
+#[inline(never)]
+fn change_shorter(
+    change: Change,
+    step: Step,
+    lock: &ElementLock,
+    there: WriteSpan<'_>,
+    operand: WriteSpan<'_>,
+    result: Option<WriteSpan<'_>>,
+) -> Option<()> {
+    match there.len() {
+        2 => change_element::<2>(change, step, lock, there, operand, result),
+        1 => change_element::<1>(change, step, lock, there, operand, result),
+        _ => None,
+    }
+}
+
+/// What no operation of the processor does.
+#[inline(never)]
+fn update(change: Change, word: AtomicWord<'_>, operand: u64) -> u64 {
+    change.on_word(word, operand)
+}
+
+/// Compares and swaps an element of so many bytes, if it is aligned and nobody keeps short operations out.
+#[inline(always)]
+fn compare_and_swap<const BYTES: usize>(
+    lock: &ElementLock,
+    there: WriteSpan<'_>,
+    [value, compared, fetched]: [WriteSpan<'_>; 3],
+) -> Option<()> {
+    let word = there.part_within(0, BYTES)?.word()?;
+    let value = value.part_within(0, BYTES)?.as_read().number();
+    let compared = compared.part_within(0, BYTES)?.as_read().number();
+    let fetched = fetched.part_within(0, BYTES)?;
+    let raised = lock.raise()?;
+    let before = word.compare_exchange(compared, value);
+    drop(raised);
+    fetched.set_number(before);
+    Some(())
+}
+
+/// The same of two bytes and of one; of any other number, nothing.
+#[inline(never)]
+fn compare_and_swap_shorter(lock: &ElementLock, there: WriteSpan<'_>, three: [WriteSpan<'_>; 3]) -> Option<()> {
+    match there.len() {
+        2 => compare_and_swap::<2>(lock, there, three),
+        1 => compare_and_swap::<1>(lock, there, three),
+        _ => None,
+    }
 }

@@ -27,6 +27,8 @@ pub(super) struct Target {
     pub(super) memory: Option<Rc<Memory>>,
     /// What of its memory this process has mapped: all of it, or nothing.
     pub(super) mapped: WriteSpan<'static>,
+    /// By which the processor changes elements there, if it does.
+    pub(super) word_lock: Option<ElementLock>,
 }
 
 /// Memory of a peer, and how this rank uses it: which way that is, is decided once.

@@ -11,7 +11,7 @@ mod history;
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::{Operation, Predefined};
 use rwmpi_core::untyped::{Elements, Run, Runs};
-use rwmpi_core::window::{LockKind, PackedBasic, Remote, RemoteRun, Window};
+use rwmpi_core::window::{LockKind, PackedBasic, Remote, RemotePlace, Window};
 use rwmpi_core::{Destination, Info, Result, Universe};
 
 use super::Check;
@@ -163,7 +163,7 @@ impl Worker<'_> {
             let seen = self.steps[target].iter().rev().find(|step| step.word == word);
             let mut compared = [seen.map_or(0, |step| step.after)];
             let three = [&mut operand, &mut compared, &mut fetched].map(|word| bytes_of(word, basic));
-            if short.and_then(|packed| window.compare_and_swap_element(packed, three, there)).is_none() {
+            if short.and_then(|packed| window.compare_and_swap_element(&packed, three, there)).is_none() {
                 let [value, expected] = [&mut operand, &mut compared].map(|words| elements(words, 1, basic));
                 window.compare_and_swap(&value, &expected, &elements(&mut fetched, 1, basic), remote)?;
             }
@@ -172,7 +172,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let (origin, here) = (elements(&mut operand, 1, basic), bytes_of(&mut operand, basic));
-        let change = |result| short.and_then(|packed| window.change_element(operation, packed, here, result, there));
+        let change = |result| short.and_then(|packed| window.change_element(operation, &packed, here, result, there));
         if is_counter && operation == Predefined::Sum && self.random.below(2) == 0 {
             if change(None).is_none() {
                 window.accumulate(&origin, remote, &Operation::Predefined(operation))?;
@@ -189,9 +189,14 @@ impl Worker<'_> {
     }
 
     /// What the short way of an operation on an element takes, if it is to be tried.
-    fn short(&mut self, rank: usize, offset: usize, basic: Basic) -> (Option<PackedBasic>, RemoteRun) {
-        let packed = PackedBasic::of(&Datatype::basic(basic)).filter(|_| self.random.below(2) == 0);
-        (packed, RemoteRun { rank, displacement: offset as i64, bytes: basic.size() as usize })
+    fn short(&mut self, rank: usize, offset: usize, basic: Basic) -> (Option<PackedBasic>, RemotePlace) {
+        let packed = PackedBasic::of(&Datatype::basic(basic)).filter(|_| !self.is_general());
+        (packed, RemotePlace { rank, displacement: offset as i64 })
+    }
+
+    /// Whether the general way is to be taken at once.
+    fn is_general(&mut self) -> bool {
+        self.random.below(2) == 0
     }
 
     fn remember(&mut self, target: usize, number: usize, operation: Predefined, before: u64, operand: u64) {
@@ -311,24 +316,43 @@ impl Worker<'_> {
                 window.fence(false)
             }
             Epoch::All => {
-                window.lock_all(false)?;
+                if self.is_general() || window.lock_all_at_once().is_none() {
+                    window.lock_all(false)?;
+                }
                 self.operate_on_any(epoch)?;
-                window.unlock_all()
+                if self.is_general() || window.unlock_all_at_once().is_none() {
+                    window.unlock_all()?;
+                }
+                Ok(())
             }
             Epoch::Started => {
-                window.post(window.group())?;
-                window.start(window.group(), false)?;
+                let group = window.group();
+                if self.is_general() || window.post_at_once(group).is_none() {
+                    window.post(group)?;
+                }
+                if self.is_general() || window.start_at_once(group).is_none() {
+                    window.start(group, false)?;
+                }
                 self.operate_on_any(epoch)?;
-                window.complete()?;
-                window.wait()
+                if self.is_general() || window.complete_at_once().is_none() {
+                    window.complete()?;
+                }
+                if self.is_general() || window.wait_at_once().is_none() {
+                    window.wait()?;
+                }
+                Ok(())
             }
             Epoch::Shared | Epoch::Exclusive => {
                 let kind = if let Epoch::Shared = epoch { LockKind::Shared } else { LockKind::Exclusive };
                 for _ in 0..OPERATIONS / 2 {
                     let target = self.random.below(self.size);
-                    window.lock(kind, Destination::Rank(target), false)?;
+                    if self.is_general() || window.lock_at_once(kind, target).is_none() {
+                        window.lock(kind, Destination::Rank(target), false)?;
+                    }
                     (0..2).try_for_each(|_| self.operate(target, epoch))?;
-                    window.unlock(Destination::Rank(target))?;
+                    if self.is_general() || window.unlock_at_once(target).is_none() {
+                        window.unlock(Destination::Rank(target))?;
+                    }
                 }
                 Ok(())
             }

@@ -64,7 +64,18 @@ pub enum Held<'a> {
     /// All locks.
     All(&'a BigLocks),
     /// None, as one thread at a time comes; others can see that it is there.
-    Trusted(&'a BigLocks),
+    Trusted(Trusted<'a>),
+}
+
+/// Says that a thread is inside, where one at a time comes, until this is dropped.
+#[derive(Debug)]
+pub struct Trusted<'a>(&'a BigLocks);
+
+impl Drop for Trusted<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.all.store(NOBODY, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Held<'_> {
@@ -72,8 +83,7 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         match self {
             Held::All(locks) => locks.end_call(),
-            Held::Trusted(locks) => locks.all.store(NOBODY, Ordering::Relaxed),
-            Held::Nothing | Held::One(_) => {}
+            Held::Nothing | Held::One(_) | Held::Trusted(_) => {}
         }
     }
 }
@@ -164,11 +174,23 @@ impl BigLocks {
 
     #[inline(always)]
     fn enter_trusted(&self) -> Held<'_> {
+        self.enter_alone().map_or(Held::Nothing, Held::Trusted)
+    }
+
+    #[inline(always)]
+    fn enter_alone(&self) -> Option<Trusted<'_>> {
         if self.all.load(Ordering::Relaxed) != NOBODY {
-            return Held::Nothing;
+            return None;
         }
         self.all.store(this_thread(), Ordering::Relaxed);
-        Held::Trusted(self)
+        Some(Trusted(self))
+    }
+
+    /// For a call that is about the first lane, and that nobody hears of: where one thread at a time comes, and none is
+    /// inside, there is nothing to take.
+    #[inline(always)]
+    pub fn enter_if_trusted(&self) -> Option<Trusted<'_>> {
+        if self.how.load(Ordering::Relaxed) == TRUSTED { self.enter_alone() } else { None }
     }
 
     /// Whether another thread is inside, against the promise that one at a time comes: for a thread that has come, too.

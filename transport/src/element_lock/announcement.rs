@@ -33,16 +33,21 @@ impl ElementLock {
     /// Changes an element by one atomic operation, which nobody sees in the middle of something.
     #[inline(always)]
     pub fn change<R>(&self, word: AtomicWord<'_>, change: impl FnOnce(AtomicWord<'_>) -> R) -> R {
-        let flag = &self.segment.control(self.me).changes;
-        flag.store(RAISED, Ordering::Relaxed);
-        before_look(self.fences_needed);
-        if self.announced().load(Ordering::Acquire) == 0 {
-            let result = change(word);
-            flag.store(LOWERED, Ordering::Release);
-            return result;
+        match self.raise() {
+            Some(_raised) => change(word),
+            None => self.after_announced(|| change(word)),
         }
-        flag.store(LOWERED, Ordering::Release);
-        self.after_announced(|| change(word))
+    }
+
+    /// Raises the flag for a short operation. `None`: a long one is announced, and the operation has to be done under
+    /// the lock.
+    #[inline(always)]
+    pub fn raise(&self) -> Option<RaisedFlag<'_>> {
+        let flag = &self.segment.control_of(self.me, 0).changes;
+        flag.store(RAISED, Ordering::Relaxed);
+        let raised = RaisedFlag(flag);
+        before_look(self.fences_needed);
+        (self.announced().load(Ordering::Acquire) == 0).then_some(raised)
     }
 
     /// A short operation while a long one is announced.
@@ -57,7 +62,18 @@ impl ElementLock {
 
     #[inline]
     fn announced(&self) -> &AtomicU32 {
-        &self.segment.control(self.owner).announced
+        &self.segment.control_of(self.owner, 0).announced
+    }
+}
+
+/// While this is there, elements may be changed by atomic operations.
+#[derive(Debug)]
+pub struct RaisedFlag<'a>(&'a AtomicU32);
+
+impl Drop for RaisedFlag<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.store(LOWERED, Ordering::Release);
     }
 }
 

@@ -3,6 +3,8 @@
 //! A fence opens an epoch only if something follows: until the rank has issued an operation, it may as well go on with
 //! post, start or lock. What is wrong is a value, [`Misuse`], that says what was open and what was called.
 
+use super::LockKind;
+
 /// One rank's epochs on one window.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Epochs {
@@ -44,6 +46,28 @@ pub enum Hold {
     Exclusive,
     /// The program says that nobody else locks it (MPI_MODE_NOCHECK): no lock is held.
     Unchecked,
+}
+
+impl Hold {
+    /// The lock that is held, and has to be given back.
+    #[inline]
+    pub fn lock(self) -> Option<LockKind> {
+        match self {
+            Hold::Shared => Some(LockKind::Shared),
+            Hold::Exclusive => Some(LockKind::Exclusive),
+            Hold::None | Hold::Started | Hold::Unchecked => None,
+        }
+    }
+}
+
+impl From<LockKind> for Hold {
+    #[inline]
+    fn from(kind: LockKind) -> Hold {
+        match kind {
+            LockKind::Shared => Hold::Shared,
+            LockKind::Exclusive => Hold::Exclusive,
+        }
+    }
 }
 
 /// What is open.
@@ -128,6 +152,7 @@ impl Epochs {
     }
 
     /// Whether an access epoch may begin.
+    #[inline]
     fn is_closed(&self) -> bool {
         matches!(self.access, Access::Closed | Access::Fence { is_used: false })
     }
@@ -135,11 +160,10 @@ impl Epochs {
     /// Whether an operation on that target is legal and changes nothing here. If not, [`Epochs::operation`] knows more.
     #[inline(always)]
     pub fn is_open_to(&self, target: usize) -> bool {
-        match self.access {
-            Access::AllLocked { .. } | Access::Fence { is_used: true } => true,
-            Access::Started | Access::Locked => self.holds[target] != Hold::None,
-            Access::Closed | Access::Fence { is_used: false } => false,
+        if matches!(self.access, Access::AllLocked { .. } | Access::Fence { is_used: true }) {
+            return true;
         }
+        matches!(self.access, Access::Started | Access::Locked) && self.holds[target] != Hold::None
     }
 
     /// An operation on that target.
@@ -218,6 +242,7 @@ impl Epochs {
     ///
     /// # Errors
     /// If another one is open.
+    #[inline]
     pub fn start(&mut self, targets: impl IntoIterator<Item = usize>) -> Result<(), Misuse> {
         if !self.is_closed() {
             return Err(self.misuse(Called::Start, None));
@@ -231,6 +256,7 @@ impl Epochs {
     ///
     /// # Errors
     /// If there is none.
+    #[inline]
     pub fn complete(&mut self) -> Result<(), Misuse> {
         if self.access != Access::Started {
             return Err(self.misuse(Called::Complete, None));
@@ -244,6 +270,7 @@ impl Epochs {
     ///
     /// # Errors
     /// If another one is open.
+    #[inline]
     pub fn post(&mut self) -> Result<(), Misuse> {
         if self.is_posted || self.access == (Access::Fence { is_used: true }) {
             return Err(self.misuse(Called::Post, None));
@@ -259,11 +286,13 @@ impl Epochs {
     ///
     /// # Errors
     /// If there is none.
+    #[inline]
     pub fn check_posted(&self) -> Result<(), Misuse> {
         if self.is_posted { Ok(()) } else { Err(self.misuse(Called::Wait, None)) }
     }
 
     /// The exposure epoch has ended.
+    #[inline]
     pub fn waited(&mut self) {
         self.is_posted = false;
     }
@@ -272,12 +301,14 @@ impl Epochs {
     ///
     /// # Errors
     /// If it is already, or an epoch is open that is none of locks.
+    #[inline]
     pub fn check_lock(&self, target: usize) -> Result<(), Misuse> {
         let may = self.is_closed() || self.access == Access::Locked && self.holds[target] == Hold::None;
         if may { Ok(()) } else { Err(self.misuse(Called::Lock, Some(target))) }
     }
 
     /// The target has been locked like that.
+    #[inline]
     pub fn locked(&mut self, target: usize, hold: Hold) {
         self.access = Access::Locked;
         self.holds[target] = hold;
@@ -288,6 +319,7 @@ impl Epochs {
     ///
     /// # Errors
     /// If it is not locked.
+    #[inline]
     pub fn unlock(&mut self, target: usize) -> Result<Hold, Misuse> {
         if self.access != Access::Locked || self.holds[target] == Hold::None {
             return Err(self.misuse(Called::Unlock, Some(target)));
@@ -303,11 +335,13 @@ impl Epochs {
     ///
     /// # Errors
     /// If an access epoch is open.
+    #[inline]
     pub fn check_lock_all(&self) -> Result<(), Misuse> {
         if self.is_closed() { Ok(()) } else { Err(self.misuse(Called::LockAll, None)) }
     }
 
     /// All targets have been locked; are locks held for that, or does the program say that nobody else locks them?
+    #[inline]
     pub fn all_locked(&mut self, is_held: bool) {
         self.access = Access::AllLocked { is_held };
     }
@@ -316,6 +350,7 @@ impl Epochs {
     ///
     /// # Errors
     /// If they were not locked together.
+    #[inline]
     pub fn unlock_all(&mut self) -> Result<bool, Misuse> {
         let Access::AllLocked { is_held } = self.access else {
             return Err(self.misuse(Called::UnlockAll, None));
@@ -398,7 +433,7 @@ mod tests {
         assert!(epochs.operation(1).is_err() && epochs.check_locked(1).is_err());
         assert_eq!(epochs.unlock(2), Ok(Hold::Unchecked));
         assert!(epochs.unlock(2).is_err() && epochs.check_locked(0).is_ok());
-        assert_eq!(epochs.unlock(0), Ok(Hold::Shared));
+        assert_eq!(epochs.unlock(0).map(Hold::lock), Ok(Some(LockKind::Shared)));
         assert_eq!(epochs, Epochs::new(3), "nothing stays behind");
     }
 

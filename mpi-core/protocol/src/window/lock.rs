@@ -38,6 +38,13 @@ impl Ticket {
         Ticket { number, kind }
     }
 
+    /// The place of who has found `next` in the word from which numbers are taken, and `shown` at its gate after that,
+    /// if it would be its turn at once. It has the place if it counts the word up from `next` in one step.
+    #[inline]
+    pub fn at_once(next: u64, shown: u64, kind: LockKind) -> Option<Self> {
+        (shown == next).then_some(Ticket::new(next, kind))
+    }
+
     /// Its number: what its gate has to show.
     #[inline]
     pub fn number(self) -> u64 {

@@ -28,19 +28,28 @@ impl Pairs {
     }
 
     /// This rank posts for `origin`: the value to store in the word for posts, which `origin` reads.
+    #[inline]
     pub fn post(&mut self, origin: usize) -> u64 {
         self.counts[origin].posts += 1;
         self.counts[origin].posts
     }
 
     /// This rank starts to access `target`: the value that the word for its posts is to have at least.
+    #[inline]
     pub fn start(&mut self, target: usize) -> u64 {
-        self.counts[target].starts += 1;
+        self.counts[target].starts = self.next_start(target);
         self.counts[target].starts
+    }
+
+    /// What [`Pairs::start`] would give.
+    #[inline]
+    pub fn next_start(&self, target: usize) -> u64 {
+        self.counts[target].starts + 1
     }
 
     /// This rank completes its access to `target`: the value to store in the word for completions, which `target`
     /// reads.
+    #[inline]
     pub fn complete(&mut self, target: usize) -> u64 {
         self.counts[target].completions += 1;
         self.counts[target].completions
@@ -48,6 +57,7 @@ impl Pairs {
 
     /// The value that the word for `origin`'s completions is to have at least before this exposure epoch is over for
     /// it.
+    #[inline]
     pub fn awaited(&self, origin: usize) -> u64 {
         self.counts[origin].posts
     }

@@ -16,6 +16,7 @@ use crate::engine::Failure;
 use crate::error::Error;
 use crate::reduction::{Operation, Predefined};
 use crate::window::Window;
+use crate::window::control::Listed;
 use crate::window::element::Change;
 use crate::window::target::Place;
 
@@ -163,18 +164,16 @@ impl Window {
             Request::Lock(kind) => self.stand_in_line(service, origin, *kind, answer),
             Request::Unlock => {
                 let ticket = service.tickets[origin].take().ok_or(Outcome::Refused)?;
-                let mut engine = self.process().engine();
-                self.leave(&mut engine, self.own(), ticket);
-                drop(engine);
+                self.leave(self.own(), ticket);
                 room(0).map(Reply::Answer)
             }
             Request::Posted(count) => {
-                self.process().engine().set_words([(self.own().posts_of(origin), *count)], &[]);
+                self.own().mapped(Listed::PostsOf(origin)).set(*count);
                 Ok(Reply::Nothing)
             }
             Request::Completed(count) => {
                 self.order();
-                self.process().engine().set_words([(self.own().completions_of(origin), *count)], &[]);
+                self.own().mapped(Listed::CompletionsOf(origin)).set(*count);
                 Ok(Reply::Nothing)
             }
             Request::List(most) => self.list(*most),
@@ -233,10 +232,9 @@ impl Window {
         if service.tickets[origin].is_some() || service.line.iter().any(|standing| standing.origin == origin) {
             return Err(Outcome::Refused);
         }
-        let mut engine = self.process().engine();
-        let ticket = self.draw(&mut engine, self.own(), kind);
+        let ticket = self.own().line.draw(kind);
         // Whoever moves the gate to that number wakes this rank.
-        self.write_down(&mut engine, self.own(), ticket);
+        self.write_down(self.own(), ticket);
         service.line.push(Standing { origin, ticket, answer });
         Ok(Reply::Later)
     }
@@ -251,8 +249,8 @@ impl Window {
                 place += 1;
                 continue;
             }
-            self.enter(&mut engine, self.own(), ticket, self.shared.targets[origin].peer);
             drop(engine);
+            self.enter(self.own(), ticket, self.shared.targets[origin].peer);
             service.line.remove(place);
             service.tickets[origin] = Some(ticket);
             self.answer(service, origin, answer, Outcome::Done, vec![0; Outcome::BYTES])?;

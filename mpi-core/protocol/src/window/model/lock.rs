@@ -2,8 +2,8 @@
 
 use super::words::Words;
 use super::{Job, explore};
-use crate::window::Gate;
 use crate::window::LockKind::{self, Exclusive, Shared};
+use crate::window::{Gate, Ticket};
 
 /// What is done otherwise than it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,12 +21,21 @@ enum Broken {
     LeavesEarly,
     /// Who was alone moves only the gate of those who want to be.
     ForgetsThoseWhoShare,
+    /// Who wants the lock at once takes a number without a look at the gate.
+    IgnoresGate,
+    /// Who wants the lock at once takes the number that it has seen, though another has it by now.
+    TakesTakenNumber,
 }
 
 /// Where a rank is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum At {
     Outside,
+    /// Has seen which number is next: looks whether it would be its turn at once.
+    HasSeenNext(u64),
+    /// It would: takes that number, if it still is the next.
+    TakesAtOnce(u64),
+    TakesNumber,
     FirstLook,
     NamesItself,
     Looks,
@@ -70,6 +79,21 @@ impl Locking {
             sleeps: vec![false; ranks],
             programs: programs.to_vec(),
             at: vec![At::Outside; ranks],
+        }
+    }
+
+    fn look_at_once(&mut self, rank: usize, next: u64) -> At {
+        let kind = self.programs[rank][0];
+        let shown = self.words.at(Ticket::new(next, kind).gate());
+        let may = self.broken == Broken::IgnoresGate || Ticket::at_once(next, shown, kind).is_some();
+        if may { At::TakesAtOnce(next) } else { At::TakesNumber }
+    }
+
+    fn take_at_once(&mut self, rank: usize, next: u64) -> Result<At, String> {
+        let in_any_case = self.broken == Broken::TakesTakenNumber;
+        match self.words.draw_if(rank, self.programs[rank][0], next, in_any_case) {
+            true => self.enter(rank),
+            false => Ok(At::TakesNumber),
         }
     }
 
@@ -142,7 +166,10 @@ impl Job for Locking {
     fn step(&mut self, rank: usize) -> Result<bool, String> {
         let names_itself_late = self.broken == Broken::NamesItselfLate;
         let next = match self.at[rank].clone() {
-            At::Outside => {
+            At::Outside => At::HasSeenNext(self.words.next()),
+            At::HasSeenNext(next) => self.look_at_once(rank, next),
+            At::TakesAtOnce(next) => self.take_at_once(rank, next)?,
+            At::TakesNumber => {
                 self.words.draw(rank, self.programs[rank][0]);
                 At::FirstLook
             }
@@ -228,6 +255,8 @@ fn what_is_broken_is_found_out() {
         (Broken::NamesItselfLate, "nobody can go on"),
         (Broken::LeavesEarly, "on its way"),
         (Broken::ForgetsThoseWhoShare, "nobody can go on"),
+        (Broken::IgnoresGate, "overtaken"),
+        (Broken::TakesTakenNumber, "overtaken"),
     ] {
         let found = states(2, 2, broken).expect_err("it is broken");
         assert!(found.contains(what), "{broken:?}: {found}");

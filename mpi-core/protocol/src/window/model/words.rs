@@ -50,6 +50,21 @@ impl Words {
         ticket
     }
 
+    /// The number that is taken next.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// A rank takes the number `next`, if it is the next one still, or, of a broken variant, in any case.
+    pub(super) fn draw_if(&mut self, rank: usize, kind: LockKind, next: u64, in_any_case: bool) -> bool {
+        if self.next != next && !in_any_case {
+            return false;
+        }
+        self.next = next;
+        self.draw(rank, kind);
+        true
+    }
+
     pub(super) fn ticket(&self, rank: usize) -> Ticket {
         self.tickets[rank].expect("it has taken a number")
     }
