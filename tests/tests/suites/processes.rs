@@ -17,7 +17,7 @@ const TOGETHER: &str = "all_checks_in_one_job";
 const QUICK_ONE_IN: usize = 100;
 /// In the usual tier it is one in so many: a check has a test in each of fifteen modes and protocols, and those with
 /// ranks that are threads besides.
-const USUAL_ONE_IN: usize = 3;
+const USUAL_ONE_IN: usize = 4;
 
 /// One way to run a job.
 #[derive(Clone, Copy, Debug)]
