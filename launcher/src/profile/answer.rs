@@ -36,7 +36,7 @@ pub(super) fn of(job: &Job, sums: &Sums<'_>) -> Vec<String> {
         format!("{ranks}, {}: {} of their time is in MPI{waiting}.", time(job.duration), per_cent(sums.inside, run)),
         who(job, sums),
     ];
-    if let Some((queued, words)) = crowded(job) {
+    if let Some((queued, words)) = oversubscribed(job) {
         // Where it is more than what they wait, it is what to mend first.
         answer.insert(if queued > sums.waited { 1 } else { 2 }, words);
     }
@@ -68,7 +68,8 @@ fn who(job: &Job, sums: &Sums<'_>) -> String {
     if shares[worst.rank] * job.ranks.len().max(4) as u64 >= 2 * all {
         return format!("{}.{}", holds_up(worst, shares[worst.rank], sums.waited), work(job, worst.rank));
     }
-    if is_a_chain(job) {
+    // Who has no processor holds others up without work of its own.
+    if is_a_chain(job) && oversubscribed(job).is_none() {
         return format!(
             "The ranks work one after the other, each waiting for the one before it: what they do outside MPI takes {} \
              together, and the job {}.",
@@ -199,7 +200,7 @@ fn work(job: &Job, rank: usize) -> String {
 }
 
 /// How long ranks wait for a processor, if that is much.
-fn crowded(job: &Job) -> Option<(u64, String)> {
+fn oversubscribed(job: &Job) -> Option<(u64, String)> {
     let queued = job.noted().map(|(_, _, notes)| notes.queued).sum();
     let words = || {
         format!(
@@ -292,6 +293,10 @@ mod tests {
         assert!(answer(&job_of(&pairs)).contains("no rank stands out"), "{}", answer(&job_of(&pairs)));
         let busy = ring.map(|waits| waits.map(|wait| wait / 3));
         assert!(answer(&job_of(&busy)).contains("no rank stands out"), "they work at the same time");
+        let mut preempted = job_of(&ring);
+        (0..4).for_each(|rank| notes(&mut preempted, rank).queued = 700);
+        let text = answer(&preempted);
+        assert!(text.contains("no rank stands out") && text.contains("have no processor"), "{text}");
     }
 
     #[test]
