@@ -443,7 +443,8 @@ impl Host {
     /// What there is to be seen of the rank at that place.
     fn sample(&self, place: usize) -> Sample {
         let seen = self.seen(place);
-        Sample { seen, copied: self.job.copied_by(place), process: ProcessSample::of(seen.pid) }
+        let noted = self.notes.as_ref().and_then(|notes| notes.totals_of(self.plan.ranks[place])).map(Into::into);
+        Sample { seen, noted, process: ProcessSample::of(seen.pid) }
     }
 
     /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives
@@ -474,7 +475,8 @@ impl Host {
             let windows: Vec<_> = (0..self.plan.ranks.len()).map(|place| self.job.windows(place)).collect();
             self.news.extend(explain::windows(&self.plan.ranks, &windows).into_iter().map(Event::Note));
         }
-        if let Some(notes) = self.notes.take() {
+        let is_for_end = self.spec.profile.is_some() || self.spec.trace.is_some();
+        if let Some(notes) = self.notes.take().filter(|_| is_for_end) {
             self.news.extend(notes.of_ranks(&self.plan.ranks).into_iter().map(Event::Notes));
         }
         self.report_strangers();

@@ -184,8 +184,7 @@ pub struct JobSpec {
     pub(crate) hang_check: bool,
     /// Whether the job goes on when a rank dies.
     pub(crate) keeps_going: bool,
-    /// Whether to show a live table of the ranks. For whoever watches the job; the daemons of the hosts do not.
-    #[serde(skip)]
+    /// Whether to show a live table of the ranks, for which they take notes.
     pub(crate) live: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,

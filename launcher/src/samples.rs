@@ -4,23 +4,38 @@
 use crate::report::RankState;
 use crate::wire::RankSeen;
 use rwmpi_core::Partner;
+use rwmpi_core::profile::recorded::Totals;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Bytes of a page, in which the kernel counts.
 const PAGE: u64 = 4096;
-/// What is new counts so much in a rank's share of waiting.
-const NEWS: f64 = 0.2;
 
 /// A look at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     pub(crate) seen: RankSeen,
-    /// Bytes that it has copied.
-    pub(crate) copied: u64,
+    /// What it has noted so far.
+    pub(crate) noted: Option<Noted>,
     pub(crate) process: Option<ProcessSample>,
+}
+
+/// [`Totals`], as a host sends them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Noted {
+    now: u64,
+    inside: u64,
+    waited: u64,
+    bytes: u64,
+    waits: bool,
+}
+
+impl From<Totals> for Noted {
+    fn from(Totals { now, inside, waited, bytes, waits }: Totals) -> Noted {
+        Noted { now, inside, waited, bytes, waits }
+    }
 }
 
 /// What the kernel says of a process.
@@ -62,18 +77,21 @@ impl ProcessSample {
     }
 }
 
-/// What was seen of a rank before.
-#[derive(Clone, Copy, Debug)]
-struct Before {
-    when: Instant,
-    copied: u64,
-    share: f64,
-}
-
-/// All looks so far.
+/// All looks so far: what each rank had noted at the last.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
-    before: BTreeMap<usize, Before>,
+    before: BTreeMap<usize, (Instant, Noted)>,
+}
+
+/// What two looks at a rank say.
+#[derive(Default)]
+struct Shares {
+    /// The part of its time that it was in MPI.
+    inside: Option<f64>,
+    /// The part of its time that it waited.
+    waiting: Option<f64>,
+    /// Bytes a second that its calls are for.
+    rate: Option<f64>,
 }
 
 /// A rank, its host, what was seen of it, and what is made of that.
@@ -86,23 +104,25 @@ impl Samples {
         let holds_up = holds_up(&states);
         let mut text = String::new();
         for (host, sample, state) in looked {
-            let (share, rate) = self.compare(now, sample, state);
+            let Shares { inside, waiting, rate } = self.compare(now, sample);
             let waited = state.wait.as_ref().map(|(_, waited)| waited.as_secs_f64());
             let process = sample.process;
             let doing = match process {
-                _ if waited.is_some() => "waits",
+                _ if waited.is_some() || sample.noted.is_some_and(|noted| noted.waits) => "waits",
                 Some(process) => process.words(),
                 None => "-",
             };
             let _ = writeln!(
                 text,
-                "rank\t{}\t{host}\t{}\t{doing}\t{}\t{}\t{}\t{}\t{share:.3}\t{}\t{}\t{}",
+                "rank\t{}\t{host}\t{}\t{doing}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
                 state.rank,
                 state.pid,
                 state.doing.trim_start_matches("last call: "),
                 or_dash(waited),
                 waits_for(state),
                 holds_up.get(&state.rank).copied().unwrap_or(0),
+                or_dash(inside),
+                or_dash(waiting),
                 or_dash(rate),
                 or_dash(process.map(|process| process.memory)),
                 or_dash(process.map(|process| process.core)),
@@ -111,19 +131,20 @@ impl Samples {
         text
     }
 
-    /// Which part of its time a rank waits, and how many bytes it copies in a second.
-    fn compare(&mut self, now: Instant, sample: &Sample, state: &RankState) -> (f64, Option<f64>) {
-        let waited = state.wait.as_ref().map_or(Duration::ZERO, |&(_, waited)| waited);
-        let Some(before) = self.before.get(&state.rank).copied() else {
-            let share = if waited > Duration::ZERO { 1.0 } else { 0.0 };
-            self.before.insert(state.rank, Before { when: now, copied: sample.copied, share });
-            return (share, None);
+    /// What a rank has done since the last look.
+    fn compare(&mut self, now: Instant, sample: &Sample) -> Shares {
+        let Some(noted) = sample.noted else { return Shares::default() };
+        let Some((when, before)) = self.before.insert(sample.seen.rank, (now, noted)) else {
+            return Shares::default();
         };
-        let passed = now.saturating_duration_since(before.when).as_secs_f64().max(1e-3);
-        let of_it = (waited.as_secs_f64() / passed).min(1.0);
-        let share = before.share + NEWS * (of_it - before.share);
-        self.before.insert(state.rank, Before { when: now, copied: sample.copied, share });
-        (share, Some(sample.copied.saturating_sub(before.copied) as f64 / passed))
+        let passed = noted.now.saturating_sub(before.now).max(1) as f64;
+        let share = |total: u64, before: u64| Some((total.saturating_sub(before) as f64 / passed).min(1.0));
+        let seconds = now.saturating_duration_since(when).as_secs_f64().max(1e-3);
+        Shares {
+            inside: share(noted.inside, before.inside),
+            waiting: share(noted.waited, before.waited),
+            rate: Some(noted.bytes.saturating_sub(before.bytes) as f64 / seconds),
+        }
     }
 }
 
@@ -165,6 +186,7 @@ fn holds_up(states: &[&RankState]) -> BTreeMap<usize, usize> {
 mod tests {
     use super::*;
     use rwmpi_core::Wait;
+    use std::time::Duration;
 
     fn state(rank: usize, waits_for: Option<usize>) -> RankState {
         let wait = waits_for.map(|partner| Wait { since: 1, partner: Partner::Rank(partner), what: "receive".into() });
@@ -172,9 +194,9 @@ mod tests {
         RankState { rank, pid: 100, doing: "last call: receive".into(), wait, takes_part: true }
     }
 
-    fn sample(rank: usize, copied: u64) -> Sample {
+    fn sample(rank: usize, noted: Option<Noted>) -> Sample {
         let seen = RankSeen { rank, pid: 100, joined: true, finished: false, activity: None, now: 0 };
-        Sample { seen, copied, process: Some(ProcessSample { state: 'R', core: 3, memory: 4096 }) }
+        Sample { seen, noted, process: Some(ProcessSample { state: 'R', core: 3, memory: 4096 }) }
     }
 
     #[test]
@@ -187,13 +209,20 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_differences() {
+    fn shares_are_differences() {
         let mut samples = Samples::default();
         let start = Instant::now();
-        let first = samples.lines(start, &[("atlas", sample(1, 1000), state(1, Some(0)))]);
-        assert_eq!(first, "rank\t1\tatlas\t100\twaits\treceive\t0.5\trank 0\t0\t1.000\t-\t4096\t3\n");
-        let later = samples.lines(start + Duration::from_secs(2), &[("atlas", sample(1, 5000), state(1, None))]);
-        assert_eq!(later, "rank\t1\tatlas\t100\truns\treceive\t-\t\t0\t0.800\t2000\t4096\t3\n");
+        let noted = Noted { now: 1000, inside: 500, waited: 100, bytes: 1000, waits: false };
+        let first = samples.lines(start, &[("atlas", sample(1, Some(noted)), state(1, Some(0)))]);
+        assert_eq!(first, "rank\t1\tatlas\t100\twaits\treceive\t0.5\trank 0\t0\t-\t-\t-\t4096\t3\n");
+        let noted = Noted { now: 2000, inside: 1250, waited: 350, bytes: 5000, waits: false };
+        let later = samples.lines(start + Duration::from_secs(2), &[("atlas", sample(1, Some(noted)), state(1, None))]);
+        assert_eq!(later, "rank\t1\tatlas\t100\truns\treceive\t-\t\t0\t0.75\t0.25\t2000\t4096\t3\n");
+        let waits = Noted { waits: true, ..noted };
+        let short = samples.lines(start, &[("atlas", sample(1, Some(waits)), state(1, None))]);
+        assert!(short.contains("\twaits\t"), "{short}");
+        let silent = samples.lines(start, &[("atlas", sample(1, None), state(1, None))]);
+        assert!(silent.contains("\t0\t-\t-\t-\t4096"), "{silent}");
     }
 
     #[test]

@@ -330,12 +330,6 @@ impl Job {
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
     }
 
-    /// How many bytes `peer` has copied, by either way.
-    pub fn copied_by(&self, peer: usize) -> u64 {
-        let copied = (0..self.lanes()).map(|lane| &self.segment.control(self.end(lane, peer)).copied);
-        copied.flat_map(|ways| ways.iter()).map(|way| way.load(Ordering::Relaxed)).sum()
-    }
-
     /// How many parts of its memory a peer has lent to windows: such as all peers here have mapped, and others; and for
     /// how many windows it serves peers elsewhere.
     pub fn windows(&self, peer: usize) -> [u64; 3] {

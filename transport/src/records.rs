@@ -97,8 +97,16 @@ impl RecordsFile {
     /// # Errors
     /// What the system says.
     pub fn read(&self, member: usize) -> io::Result<Vec<u64>> {
+        self.read_first(member, self.words)
+    }
+
+    /// The first words of that.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn read_first(&self, member: usize, words: usize) -> io::Result<Vec<u64>> {
         assert!(member < self.members, "member {member} of {}", self.members);
-        let mut bytes = vec![0; self.words * WORD];
+        let mut bytes = vec![0; self.words.min(words) * WORD];
         let start = PAGE + member * self.words * WORD;
         self.file.read_exact_at(&mut bytes, start as u64)?;
         Ok(bytes.chunks_exact(WORD).map(|word| u64::from_ne_bytes(word.try_into().expect("a word"))).collect())

@@ -22,9 +22,11 @@ pub struct Row {
     pub waits_for: String,
     /// How many wait for it, be it for what others do first.
     pub holds_up: usize,
-    /// The part of its time in which it waited, from 0 to 1.
-    pub share: Option<f64>,
-    /// Bytes that it copies in a second.
+    /// The part of its time that it was in MPI, from 0 to 1.
+    pub inside: Option<f64>,
+    /// The part of its time that it waited.
+    pub waiting: Option<f64>,
+    /// Bytes a second that its calls are for.
     pub rate: Option<f64>,
     /// Bytes of memory that it has.
     pub memory: Option<f64>,
@@ -43,7 +45,8 @@ impl Row {
             waited: next()?.parse().ok(),
             waits_for: next()?,
             holds_up: next()?.parse().ok()?,
-            share: next()?.parse().ok(),
+            inside: next()?.parse().ok(),
+            waiting: next()?.parse().ok(),
             rate: next()?.parse().ok(),
             memory: next()?.parse().ok(),
             core: next()?,
@@ -112,8 +115,8 @@ mod tests {
     fn a_snapshot_is_seen_once_it_is_whole_and_who_holds_others_up_comes_first() {
         let mut reader = Reader::default();
         assert!(!reader.take("job\t2.5\t./heat 100"));
-        assert!(!reader.take("rank\t0\tnode\t100\twaits\treceive\t1.5\trank 1\t0\t0.75\t-\t1024\t3"));
-        assert!(!reader.take("rank\t1\tnode\t101\truns\tsend\t-\t-\t1\t0\t5e9\t2048\t-"));
+        assert!(!reader.take("rank\t0\tnode\t100\twaits\treceive\t1.5\trank 1\t0\t0.9\t0.75\t-\t1024\t3"));
+        assert!(!reader.take("rank\t1\tnode\t101\truns\tsend\t-\t-\t1\t0\t0\t5e9\t2048\t-"));
         assert!(!reader.take("graph\trank 0 waits for rank 1"));
         assert_eq!(reader.shown, Snapshot::default());
         assert!(reader.take("shown"));

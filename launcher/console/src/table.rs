@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, snapshot: &Snapshot, view: &View) {
 }
 
 fn headline(snapshot: &Snapshot) -> String {
-    let waiting = snapshot.rows.iter().filter(|row| row.waited.is_some()).count();
+    let waiting = snapshot.rows.iter().filter(|row| row.state == "waits").count();
     let time = format!("{:.0} s", snapshot.seconds);
     format!("{} · {time} · {} ranks, {waiting} of them wait", snapshot.title, snapshot.rows.len())
 }
@@ -79,9 +79,13 @@ const fn column(title: &'static str, room: Constraint, from: u16, cell: fn(&Row)
     Column { title, room, from, cell }
 }
 
+fn per_cent(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0))
+}
+
 /// Where all ranks are on one host, that has no column.
 const HOST: &str = "host";
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     column("rank", Constraint::Length(5), 0, |row| row.rank.to_string()),
     column(HOST, Constraint::Length(10), 0, |row| row.host.clone()),
     column("state", Constraint::Length(6), 0, |row| row.state.clone()),
@@ -93,10 +97,9 @@ const COLUMNS: [Column; 11] = [
     column("holds up", Constraint::Length(8), 0, |row| {
         if row.holds_up == 0 { String::new() } else { row.holds_up.to_string() }
     }),
-    column("waiting", Constraint::Length(7), 70, |row| {
-        row.share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0))
-    }),
-    column("copies", Constraint::Length(10), 110, |row| row.rate.map_or("-".to_owned(), |rate| bytes(rate) + "/s")),
+    column("in MPI", Constraint::Length(6), 90, |row| per_cent(row.inside)),
+    column("waiting", Constraint::Length(7), 70, |row| per_cent(row.waiting)),
+    column("data", Constraint::Length(10), 110, |row| row.rate.map_or("-".to_owned(), |rate| bytes(rate) + "/s")),
     column("memory", Constraint::Length(8), 100, |row| row.memory.map_or("-".to_owned(), bytes)),
     column("core", Constraint::Length(4), 90, |row| row.core.clone()),
 ];
@@ -166,7 +169,8 @@ mod tests {
             state: "runs".into(),
             call: "send to rank 0, tag 7".into(),
             holds_up: 2,
-            share: Some(0.25),
+            inside: Some(0.5),
+            waiting: Some(0.25),
             rate: Some(5e9),
             memory: Some(64e6),
             core: "3".into(),
@@ -204,7 +208,7 @@ mod tests {
         assert_eq!(screen[0], "./heat · 12 s · 2 ranks, 1 of them wait");
         assert!(screen[1].starts_with("rank  state  for     call"), "{}", screen[1]);
         let busy = &screen[2];
-        for words in ["1     runs", "send to rank 0, tag 7", " 2 ", "25 %", "4.7 GiB/s", "61 MiB", " 3"] {
+        for words in ["1     runs", "send to rank 0, tag 7", " 2 ", "50 %", "25 %", "4.7 GiB/s", "61 MiB", " 3"] {
             assert!(busy.contains(words), "no {words:?} in {busy}");
         }
         assert!(screen[3].contains("waits  2.5 s") && screen[3].contains("rank 1"), "{}", screen[3]);

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use crate::job_spec::JobSpec;
-use rwmpi_core::profile::recorded;
+use rwmpi_core::profile::recorded::{self, Totals};
 use rwmpi_transport::{Moment, RecordsFile};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -31,7 +31,7 @@ pub(crate) struct Notes {
 impl Notes {
     /// One, if the job asks for notes.
     pub(crate) fn of_job(spec: &JobSpec, ranks: usize) -> io::Result<Option<Notes>> {
-        if spec.profile.is_none() && spec.trace.is_none() {
+        if spec.profile.is_none() && spec.trace.is_none() && !spec.live {
             return Ok(None);
         }
         let events = match &spec.trace {
@@ -40,6 +40,12 @@ impl Notes {
         };
         let file = RecordsFile::create(ranks, recorded::words(ranks, events), events as u64)?;
         Ok(Some(Notes { began: file.moment(), file }))
+    }
+
+    /// What a rank has noted so far, all in all.
+    pub(crate) fn totals_of(&self, rank: usize) -> Option<Totals> {
+        let words = self.file.read_first(rank, recorded::TOTALS).ok()?;
+        recorded::totals(&words, self.file.moment().ticks)
     }
 
     /// What these ranks have noted. What can't be read is as if it had not been written.

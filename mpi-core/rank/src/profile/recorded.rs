@@ -4,6 +4,9 @@
 use super::layout;
 pub use super::layout::{Reason, words};
 
+/// So many of a rank's words have its [`Totals`].
+pub const TOTALS: usize = layout::SIZES_AT;
+
 /// What is known of the ways of messages, by name.
 pub const WAYS: [&str; 13] = [
     "messages",
@@ -57,6 +60,21 @@ pub struct Recorded {
     pub events: Vec<Event>,
     /// How many earlier ones are gone.
     pub events_gone: u64,
+}
+
+/// What a rank has noted up to a moment, all in all. Times are in what its records count in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// The moment.
+    pub now: u64,
+    /// Time in calls.
+    pub inside: u64,
+    /// Time in them in which nothing happened.
+    pub waited: u64,
+    /// Bytes of its messages, and of what it gave to collectives.
+    pub bytes: u64,
+    /// Whether it waits at that moment.
+    pub waits: bool,
 }
 
 /// A wait that never ended.
@@ -277,6 +295,25 @@ pub fn read(words: &[u64], peers: usize) -> Option<Recorded> {
     })
 }
 
+/// What the first words of a rank say, at the moment `now`; `None` if it has not joined the job.
+pub fn totals(words: &[u64], now: u64) -> Option<Totals> {
+    let words = Words(words);
+    if words.at(layout::STATE) == 0 {
+        return None;
+    }
+    let open = |since: u64| if since > 0 { now.saturating_sub(since) } else { 0 };
+    let is_inside = words.at(layout::PRESENT) > 0;
+    let called = if is_inside { open(words.at(layout::PRESENT_SINCE)) } else { 0 };
+    let waits = words.at(layout::OPEN_WAIT);
+    Some(Totals {
+        now,
+        inside: words.at(layout::INSIDE).saturating_add(called),
+        waited: words.at(layout::WAITED).saturating_add(open(waits)),
+        bytes: words.functions().iter().fold(0, |sum, function| sum.saturating_add(function.bytes)),
+        waits: waits > 0,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,10 +321,21 @@ mod tests {
     #[test]
     fn nonsense_is_read_without_harm() {
         assert_eq!(read(&[], 2), None);
+        assert_eq!(totals(&[], 7), None);
+        assert!(totals(&[u64::MAX; TOTALS], 7).is_some_and(|totals| totals.bytes == u64::MAX));
         assert_eq!(read(&vec![0; words(2, 8)], 2), None);
         let nonsense = read(&vec![u64::MAX; words(2, 8)], 2).expect("it has a state");
         assert!(nonsense.events.len() <= 8 && nonsense.functions.len() <= layout::FUNCTIONS_MAX);
         assert!(read(&[1; 3], 1000).expect("it has a state").events.is_empty());
+    }
+
+    #[test]
+    fn what_has_not_ended_counts_up_to_now() {
+        let mut words = [0; TOTALS];
+        (words[layout::STATE], words[layout::INSIDE], words[layout::WAITED]) = (layout::RUNNING, 100, 40);
+        assert_eq!(totals(&words, 1000), Some(Totals { now: 1000, inside: 100, waited: 40, bytes: 0, waits: false }));
+        (words[layout::PRESENT], words[layout::PRESENT_SINCE], words[layout::OPEN_WAIT]) = (1, 800, 900);
+        assert_eq!(totals(&words, 1000), Some(Totals { now: 1000, inside: 300, waited: 140, bytes: 0, waits: true }));
     }
 
     #[test]
