@@ -11,6 +11,7 @@ use rwmpi_core::{ErrorClass, op};
 
 use crate::disk::Moved;
 use crate::lock::Locked;
+use crate::sieved::Sieved;
 use crate::transfer::Scratch;
 use crate::{File, Result, View, transfer};
 
@@ -241,14 +242,14 @@ impl File {
     pub(crate) fn exclusively(
         &self,
         direction: Direction,
-        work: impl FnOnce(&std::fs::File, &mut Scratch) -> Moved,
+        work: impl FnOnce(&Sieved<'_>, &mut Scratch) -> Moved,
     ) -> Result<u64> {
         let operation = direction.words();
         self.with_disk(operation, |disk| {
             let is_written = direction == Direction::Write;
             let locked = self.is_atomic().then(|| Locked::new(disk, is_written)).transpose();
             let locked = locked.map_err(|error| self.failed("locking", &error))?;
-            let moved = work(disk, &mut self.shared.scratch.borrow_mut());
+            let moved = work(&self.sieved(disk), &mut self.shared.scratch.borrow_mut());
             drop(locked);
             self.outcome(operation, moved)
         })

@@ -65,6 +65,12 @@ impl<'a> Span<'a> {
         unsafe { self.start.copy_from(bytes.as_ptr(), bytes.len().min(self.len)) };
     }
 
+    /// Makes its bytes zero.
+    pub(crate) fn clear(self) {
+        // SAFETY: as in `fill`.
+        unsafe { self.start.write_bytes(0, self.len) };
+    }
+
     /// Copies its bytes, as many as have room.
     #[cfg(test)]
     pub(crate) fn copy_to(self, bytes: &mut [u8]) {
@@ -84,6 +90,16 @@ pub(crate) trait Disk {
     /// Has `work` store to `len` bytes from the byte `at` on, which are all there, where it keeps them. Returns whether
     /// that could be.
     fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool;
+    /// Whether bytes may be read and written back, since all who write to it wait for each other then.
+    fn is_sieved(&self) -> bool {
+        false
+    }
+    /// Has `work` change some of as many bytes as the memory has, from the byte `at` on: they are read and written
+    /// back. Says how many were written.
+    fn change(&self, at: u64, memory: Span<'_>, work: &mut dyn FnMut(Span<'_>)) -> Moved {
+        let _ = (at, memory, work);
+        Moved { bytes: 0, failure: Some(Failure { at, error: io::ErrorKind::Unsupported.into() }) }
+    }
 }
 
 fn result(transferred: isize) -> io::Result<usize> {

@@ -17,6 +17,7 @@ use rwmpi_core::{FileWays, Result as CoreResult};
 
 use crate::access::Access;
 use crate::disk::Moved;
+use crate::sieved::Sieved;
 use crate::transfer::{self, Scratch};
 use crate::{Direction, File, Place, Result, View};
 
@@ -31,6 +32,7 @@ pub struct Helper {
 /// An access that is to be performed.
 struct Task {
     disk: SystemFile,
+    is_sieved: bool,
     view: View,
     position: u64,
     elements: Elements,
@@ -52,7 +54,8 @@ struct Done {
 
 impl Task {
     fn perform(self) {
-        let Task { disk, view, position, elements, direction, ways, done } = self;
+        let Task { disk: file, is_sieved, view, position, elements, direction, ways, done } = self;
+        let disk = Sieved { file: &file, is_sieved };
         let moved = match direction {
             Direction::Read => transfer::read(&disk, &view, position, &elements, &mut Scratch::new(ways)),
             Direction::Write => {
@@ -61,7 +64,7 @@ impl Task {
             }
         };
         // What else it has is given back before anybody knows.
-        drop((disk, view, elements));
+        drop((file, view, elements));
         *done.moved.lock().unwrap_or_else(PoisonError::into_inner) = moved;
         done.is_there.store(true, Ordering::Release);
     }
@@ -179,11 +182,16 @@ impl File {
             return None;
         }
         let tasks = helper()?.tasks.borrow().clone()?;
-        let disk = shared.disk.borrow().as_ref()?.try_clone().ok()?;
+        let is_sieved = shared.is_sieved.get();
+        let disk = match (shared.disk.borrow().as_ref()?, is_sieved) {
+            // Locks are of an open file: this thread's must keep that one out.
+            (disk, true) => File::opened_again(disk)?,
+            (disk, false) => disk.try_clone().ok()?,
+        };
         let moved = Mutex::new(Moved::default());
         let done = Arc::new(Done { is_there: AtomicBool::new(false), moved });
         let (view, elements, position) = (view.detached(), elements.detached(), *position);
-        let task = Task { disk, view, position, elements, direction, ways, done: done.clone() };
+        let task = Task { disk, is_sieved, view, position, elements, direction, ways, done: done.clone() };
         tasks.send(task).ok()?;
         Some(Pending { file: self.clone(), direction, done, outcome: OnceCell::new() })
     }

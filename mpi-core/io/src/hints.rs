@@ -1,10 +1,10 @@
 //! Hints (MPI-5.0 section 14.2.8): what programs may say about how they use a file.
 //!
-//! None changes what a call does. `file_perm` says who may use a file that is created; `collective_buffering`,
-//! `romio_cb_read` and `romio_cb_write` can forbid ranks to work together, `cb_nodes` says on how many nodes some do it
-//! for others; `romio_ds_read`, `romio_ds_write`,
-//! `ind_rd_buffer_size` and `ind_wr_buffer_size` say how a rank by itself reads and writes short blocks. All that are
-//! given are kept and given back, since libraries above look whether their values have arrived.
+//! None changes what a call does, if it is true. `file_perm` says who may use a file that is created;
+//! `collective_buffering`, `romio_cb_read` and `romio_cb_write` can forbid ranks to work together, `cb_nodes` says on
+//! how many nodes some do it for others; `romio_ds_read`, `romio_ds_write`, `ind_rd_buffer_size` and
+//! `ind_wr_buffer_size` say how a rank by itself reads and writes short blocks. All that are given are kept and given
+//! back, since libraries above look whether their values have arrived.
 
 use rwmpi_core::{FileHint, FileWays, Info};
 
@@ -72,6 +72,11 @@ fn apply(hints: &Info, ways: &mut FileWays) {
         choice("romio_ds_write").map(FileHint::Stores),
     ];
     given.into_iter().flatten().for_each(|hint| ways.take_hint(hint));
+}
+
+/// Whether a rank that opens a file wants gaps to be written back: that is done if all do.
+pub(crate) fn want_sieving(hints: &Info) -> bool {
+    hints.get("romio_ds_write").ok().flatten() == Some("enable")
 }
 
 /// Who may use a new file, before the process's mask: `file_perm`, octal.

@@ -14,13 +14,14 @@
 //! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
 //! - `helper`: the thread that performs long nonblocking accesses;
 //! - `typed`: all of this for Rust programs;
+//! - `sieved`: writing gaps back, where all ranks allow it;
 //! - `word`: the shared pointer, a word in memory that all ranks see;
 //! - `lock`: what excludes other ranks while the file is atomic.
 //!
-//! What always holds: no call writes bytes that its caller does not own, so writers never undo each other's work. What
-//! a call reports as written, the kernel has taken. If one rank fails in a collective call about the file itself, all
-//! fail, and nobody waits; so they do where they read or write together. Where each rank does its own part, it has its
-//! own error.
+//! What always holds: writers never undo each other's work. No call writes bytes that its caller does not own, unless
+//! all ranks have asked for that by a hint, and each waits for the others then. What a call reports as written, the
+//! kernel has taken. If one rank fails in a collective call about the file itself, all fail, and nobody waits; so they
+//! do where they read or write together. Where each rank does its own part, it has its own error.
 
 /// An example of the documentation, as some ranks run it.
 macro_rules! example {
@@ -51,6 +52,7 @@ mod pages;
 mod pointer;
 pub mod representation;
 mod shown;
+mod sieved;
 mod size;
 #[cfg(test)]
 mod tests;
@@ -101,6 +103,8 @@ struct Shared {
     together: Cell<hints::Together>,
     /// Whether its bytes have numbers, and stay.
     is_regular: bool,
+    /// Whether its ranks write gaps back.
+    is_sieved: Cell<bool>,
     scratch: RefCell<transfer::Scratch>,
     /// What ranks that work together need, if they have it: from the first time on.
     means: OnceCell<collective::Means>,

@@ -55,6 +55,8 @@ pub fn delete(path: &str) -> Result<()> {
 struct Asked {
     mode: Mode,
     permissions: u32,
+    /// Whether it wants gaps to be written back.
+    sieves: bool,
 }
 
 /// What all ranks have once each has opened the file.
@@ -62,6 +64,8 @@ struct Opened {
     communicator: Communicator,
     disk: SystemFile,
     word: Word,
+    /// Whether all ranks want gaps to be written back.
+    all_sieve: bool,
 }
 
 /// Opens the file at all ranks, or at none. With the shared pointer all tell whether they have opened it.
@@ -79,8 +83,8 @@ fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Re
             .err()
             .unwrap_or_else(|| error(ErrorClass::Internal, "a rank fails and does not say why".to_owned())))
     };
-    let asked = match meet(&communicator, path, asked)? {
-        Ok(asked) => asked,
+    let (asked, all_sieve) = match meet(&communicator, path, asked)? {
+        Ok(met) => met,
         Err(mine) => return failed(mine),
     };
     let open = |creates| {
@@ -97,23 +101,26 @@ fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Re
     };
     let word = Word::new(&communicator, mine.is_ok()).map_err(lost)?;
     match (mine, word) {
-        (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word }),
+        (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word, all_sieve }),
         (mine, _) => failed(mine.map(drop)),
     }
 }
 
-/// All ranks meet before any of them makes a file, and must ask for the same. If one can't be asked, all have to agree
-/// on why, each with what is returned.
+/// All ranks meet before any of them makes a file, and must ask for the same. Also tells whether all want gaps to be
+/// written back. If one can't be asked, all have to agree on why, each with what is returned.
 fn meet(
     communicator: &Communicator,
     path: &str,
     asked: Result<Asked>,
-) -> Result<std::result::Result<Asked, Result<()>>> {
+) -> Result<std::result::Result<(Asked, bool), Result<()>>> {
     const NOTHING: u32 = u32::MAX;
     let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
     let number = asked.as_ref().map_or(NOTHING, |asked| asked.mode.number());
-    let mut numbers = vec![0; communicator.size()];
-    communicator.allgather(&[number], &mut numbers).map_err(|failed| error(failed.class(), failed.to_string()))?;
+    let sieves = asked.as_ref().is_ok_and(|asked| asked.sieves);
+    let mut all = vec![0; 2 * communicator.size()];
+    let told = [number, u32::from(sieves)];
+    communicator.allgather(&told, &mut all).map_err(|failed| error(failed.class(), failed.to_string()))?;
+    let (numbers, sieve): (Vec<u32>, Vec<u32>) = all.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
     if numbers.contains(&NOTHING) {
         return Ok(Err(asked.map(drop)));
     }
@@ -122,7 +129,7 @@ fn meet(
             let what = format!("rank {rank} passes another mode than rank 0; all ranks must pass the same");
             Err(error(ErrorClass::NotSame, what))
         }
-        None => asked.map(Ok),
+        None => asked.map(|asked| Ok((asked, sieve.iter().all(|&sieves| sieves == 1)))),
     }
 }
 
@@ -144,9 +151,9 @@ impl File {
         let path = system_name(path);
         let asked = match mode.fault() {
             Some(fault) => Err(Error::new(ErrorClass::AccessMode, communicator.rank(), OPENING, path, fault)),
-            None => Ok(Asked { mode, permissions: hints::permissions(info) }),
+            None => Ok(Asked { mode, permissions: hints::permissions(info), sieves: hints::want_sieving(info) }),
         };
-        let Opened { communicator, disk, word } = open_all(communicator, path, asked)?;
+        let Opened { communicator, disk, word, all_sieve } = open_all(communicator, path, asked)?;
         let is_regular = disk.metadata().is_ok_and(|metadata| metadata.is_file());
         let file = File {
             shared: Shared {
@@ -161,6 +168,7 @@ impl File {
                 hints: Info::new().into(),
                 together: hints::Together::of(info).into(),
                 is_regular,
+                is_sieved: false.into(),
                 scratch: Scratch::new(communicator.file_ways()).into(),
                 means: OnceCell::new(),
                 communicator,
@@ -168,6 +176,9 @@ impl File {
             .into(),
         };
         file.keep_hints(info);
+        if all_sieve {
+            file.agree_on_sieving(OPENING)?;
+        }
         if mode.append {
             file.go_to_end()?;
         }

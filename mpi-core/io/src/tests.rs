@@ -11,6 +11,7 @@ use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::untyped::Elements;
 
 use crate::disk::{Disk, Moved, Span};
+use crate::sieved::read_and_write_back;
 use crate::transfer::{self, Scratch};
 use crate::{Representation, View};
 
@@ -24,12 +25,15 @@ pub(crate) struct Faulty {
     pub(crate) capacity: u64,
     /// Reading the byte there fails.
     pub(crate) broken: Option<u64>,
+    /// Whether gaps are written back.
+    pub(crate) is_sieved: bool,
 }
 
 impl Faulty {
     pub(crate) fn new(seed: u64) -> Self {
-        let rng = Rng::with_seed(seed).into();
-        Faulty { bytes: RefCell::default(), rng, capacity: u64::MAX, broken: None }
+        let mut rng = Rng::with_seed(seed);
+        let is_sieved = rng.bool();
+        Faulty { bytes: RefCell::default(), rng: rng.into(), capacity: u64::MAX, broken: None, is_sieved }
     }
 
     /// How many bytes of `len` a call transfers.
@@ -84,6 +88,14 @@ impl Disk for Faulty {
             work(Span::of_bytes(&mut self.bytes.borrow_mut()[at as usize..][..len]));
         }
         is_done
+    }
+
+    fn is_sieved(&self) -> bool {
+        self.is_sieved
+    }
+
+    fn change(&self, at: u64, memory: Span<'_>, work: &mut dyn FnMut(Span<'_>)) -> Moved {
+        read_and_write_back(self, at, memory, work)
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn bytes_of(elements: &Elements) -> u64 {
 pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
     let bytes = bytes_of(elements);
     let positions = position..position.saturating_add(bytes);
-    match windows::pay(Direction::Read, view, position, bytes, &scratch.ways) {
+    match windows::pay((Direction::Read, false), view, position, bytes, &scratch.ways) {
         true => windows::read(disk, view, positions, elements, scratch),
         false => read_part(disk, view, positions, (elements, 0), scratch),
     }
@@ -77,7 +77,7 @@ pub(crate) fn write(
     ways: &FileWays,
 ) -> Moved {
     let bytes = positions.end - positions.start;
-    match windows::pay(Direction::Write, view, positions.start, bytes, ways) {
+    match windows::pay((Direction::Write, disk.is_sieved()), view, positions.start, bytes, ways) {
         true => windows::write(disk, view, positions, (elements, at), ways),
         false => write_part(disk, view, positions, (elements, at)),
     }

@@ -1,8 +1,9 @@
 //! Accesses of one rank to short blocks that lie close together: a window of the file at a time.
 //!
 //! Reading, all of a window is fetched by one call of the kernel, and the blocks are copied from there. Writing, they
-//! are stored to the file's [pages](crate::pages). Nothing beside them is touched. A window in which either would not
-//! pay, or can't be had, is read or written range by range.
+//! are stored to the file's [pages](crate::pages), and nothing beside them is touched; or all of a window is read,
+//! changed and written back, where that is [allowed](crate::sieved). A window in which neither would pay, or can be
+//! had, is read or written range by range.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
 use crate::Direction;
-use crate::disk::{Disk, Moved, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
 use crate::pages::PAGE;
 use crate::shown::Shown;
 use crate::transfer::{Scratch, read_part, write_part};
@@ -52,7 +53,14 @@ impl Window {
 }
 
 /// Whether an access to that many bytes is one to short blocks close together, by what its first blocks look like.
-pub(crate) fn pay(direction: Direction, view: &View, position: u64, bytes: u64, ways: &FileWays) -> bool {
+/// `is_sieved`: whether gaps may be written back.
+pub(crate) fn pay(
+    (direction, is_sieved): (Direction, bool),
+    view: &View,
+    position: u64,
+    bytes: u64,
+    ways: &FileWays,
+) -> bool {
     let Some(blocks) = view.is_plain().then(|| view.blocks(position, bytes)).filter(|&blocks| blocks > 1) else {
         return false;
     };
@@ -61,6 +69,7 @@ pub(crate) fn pay(direction: Direction, view: &View, position: u64, bytes: u64, 
         let extent = last.0.saturating_sub(first.0) + 1;
         match direction {
             Direction::Read => ways.reads_windows(extent.saturating_sub(bytes), blocks),
+            Direction::Write if is_sieved => ways.sieves(extent, blocks),
             Direction::Write => ways.stores(extent, blocks),
         }
     })
@@ -89,6 +98,9 @@ pub(crate) fn write(
     (elements, at): (&Elements, u64),
     ways: &FileWays,
 ) -> Moved {
+    if disk.is_sieved() {
+        return sieve(disk, view, positions, (elements, at), ways);
+    }
     let may_store = ways.stores_anywhere() || disk.is_private();
     let moved = in_windows(view, positions.clone(), ways.store_window(), |window, done| {
         // Pages in which there is nothing to write stay as they are, or are none.
@@ -98,6 +110,38 @@ pub(crate) fn write(
         }
         write_part(disk, view, window.positions.clone(), (elements, at + done))
     });
+    rest(moved, disk, view, positions, (elements, at))
+}
+
+/// As [`write`], where gaps may be read and written back.
+fn sieve(
+    disk: &impl Disk,
+    view: &View,
+    positions: Range<u64>,
+    (elements, at): (&Elements, u64),
+    ways: &FileWays,
+) -> Moved {
+    let mut memory = Vec::new();
+    let moved = in_windows(view, positions.clone(), ways.store_window(), |window, done| {
+        if !ways.sieves(window.len() as u64, window.blocks) || window.gap > PAGE {
+            return write_part(disk, view, window.positions.clone(), (elements, at + done));
+        }
+        memory.resize(window.len(), 0);
+        let (Range { start, end }, from) = (window.positions.clone(), window.file.start);
+        let moved = disk.change(from, Span::of_bytes(&mut memory), &mut |memory| {
+            Shown { memory, from }.copy(Direction::Write, (view, start..end), (elements, at + done));
+        });
+        let reached = view.position_of(from + moved.bytes, start, end);
+        // For the caller it has failed at the first byte of its own that is not there.
+        let own = view.place(reached).map(|(place, _)| place);
+        let failure = moved.failure.map(|Failure { at, error }| Failure { at: own.unwrap_or(at), error });
+        Moved { bytes: reached - start, failure }
+    });
+    rest(moved, disk, view, positions, (elements, at))
+}
+
+/// What has become of an access to these positions after windows of it were written.
+fn rest(moved: Moved, disk: &impl Disk, view: &View, positions: Range<u64>, (elements, at): (&Elements, u64)) -> Moved {
     if moved.failure.is_some() || moved.bytes == positions.end - positions.start {
         return moved;
     }

@@ -8,6 +8,7 @@ mod c_and_rust;
 mod c_headers;
 mod c_library;
 mod c_support;
+mod files;
 mod fortran_library;
 mod fortran_support;
 mod keep_going;

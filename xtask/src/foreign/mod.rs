@@ -4,6 +4,7 @@
 //! Nothing of them is changed: they find our library by `LD_LIBRARY_PATH` as they would find another MPI of their ABI.
 
 mod abi_neutral;
+mod adios;
 mod cache;
 mod files;
 mod hdf5;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::Case;
 use super::abi_neutral::abi_neutral;
+use super::adios::adios;
 use super::cache::{Cache, output, output_with};
 use super::files::h5py;
 use super::hdf5::hdf5;
@@ -54,6 +55,9 @@ pub fn all() -> Vec<Case> {
     }
     for (target, ranks) in [("check", "1 rank"), ("ptests", "2 to 10 ranks")] {
         cases.push(Case::new(format!("PnetCDF's tests, {ranks}"), move |cache| pnetcdf(cache, target)));
+    }
+    for ranks in [1, 2, 4] {
+        cases.push(Case::new(format!("ADIOS, {ranks} ranks"), move |cache| adios(cache, ranks)));
     }
     cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {

@@ -197,6 +197,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Pages of a file, and a part of it in memory as elements.
     "mpi-core/io/src/pages.rs",
     "mpi-core/io/src/shown.rs",
+    // Locks of ranges of a file.
+    "mpi-core/io/src/sieved.rs",
     // What a thread that reads and writes files gets.
     "mpi-core/io/src/helper.rs",
     "mpi-core/io/src/word.rs",

@@ -91,6 +91,14 @@ impl FileWays {
             && extent <= blocks.saturating_mul(self.tuning.file_store_spread_max as u64)
     }
 
+    /// Whether a rank by itself reads so many blocks, which lie in so many bytes of the file, with all between them,
+    /// and writes all of it back.
+    pub fn sieves(&self, extent: u64, blocks: u64) -> bool {
+        self.stores != Some(false)
+            && extent >= self.tuning.file_store_min as u64
+            && extent <= blocks.saturating_mul(2 * self.tuning.file_gap_max as u64)
+    }
+
     /// How many bytes a window has in which blocks are stored.
     pub fn store_window(&self) -> u64 {
         self.tuning.file_store_window as u64
@@ -159,6 +167,8 @@ mod tests {
         let stored = [(64 * KIB, 64), (64 * KIB - 1, 64), (64 * KIB, 63), (1 << 30, 1 << 20)];
         assert_eq!(stored.map(|(extent, blocks)| WAYS.stores(extent, blocks)), [true, false, false, true]);
         assert_eq!([4 * KIB, 4 * KIB + 1].map(|gap| WAYS.reads_windows(10 * gap, 10)), [true, false]);
+        let sieved = [(64 * KIB, 8), (64 * KIB - 1, 8), (64 * KIB, 7), (1 << 30, 1 << 17)];
+        assert_eq!(sieved.map(|(extent, blocks)| WAYS.sieves(extent, blocks)), [true, false, false, true]);
     }
 
     #[test]

@@ -178,6 +178,7 @@ impl File {
         let means = self.means(direction)?;
         let ways = self.shared.scratch.borrow().ways;
         let outcome: Outcome = self.with_disk(operation, |disk| {
+            let disk = &self.sieved(disk);
             let outcome = match means {
                 Means::Messages(aggregators) => aggregators.access(direction, communicator, disk, part, mine),
                 Means::Memory(staging) => {
