@@ -5,16 +5,27 @@ use rwmpi_core::window::PackedBasic;
 
 use crate::interface::{Abi, DATATYPE_PLACES};
 
-/// A row for each place that a code may have ([`Abi::datatype_place`]): the code of the datatype there, and what short
-/// operations ask of it, if its elements have no gaps.
-pub(crate) struct PackedDatatypes(Box<[(u32, Option<PackedBasic>); DATATYPE_PLACES]>);
+/// A row for each place that a code may have ([`Abi::datatype_place`]).
+pub(crate) struct PackedDatatypes(Box<[Row; DATATYPE_PLACES]>);
+
+/// The code of the datatype there, and what short operations ask of it, if its elements have no gaps.
+// A power of two is quickly multiplied with.
+#[derive(Clone, Copy, Default)]
+#[repr(align(32))]
+struct Row {
+    code: u32,
+    packed: Option<PackedBasic>,
+}
+
+const _: () = assert!(size_of::<Row>() == 32);
 
 impl PackedDatatypes {
     /// Of these datatypes, each at its place.
     pub(crate) fn of(datatypes: &[Option<(u32, Datatype)>]) -> Self {
-        let mut rows = Box::new([(0, None); DATATYPE_PLACES]);
+        let mut rows = Box::new([Row::default(); DATATYPE_PLACES]);
         for (row, datatype) in rows.iter_mut().zip(datatypes) {
-            let found = datatype.as_ref().map(|(code, datatype)| (*code, PackedBasic::of(datatype)));
+            let found =
+                datatype.as_ref().map(|(code, datatype)| Row { code: *code, packed: PackedBasic::of(datatype) });
             *row = found.unwrap_or_default();
         }
         PackedDatatypes(rows)
@@ -24,7 +35,7 @@ impl PackedDatatypes {
     #[inline(always)]
     pub(crate) fn get<A: Abi>(&self, handle: A::Handle) -> Option<&PackedBasic> {
         let code = A::code(handle);
-        let (found, packed) = &self.0[A::datatype_place(code) % DATATYPE_PLACES];
-        if *found == code { packed.as_ref() } else { None }
+        let row = &self.0[A::datatype_place(code) % DATATYPE_PLACES];
+        if row.code == code { row.packed.as_ref() } else { None }
     }
 }

@@ -31,6 +31,12 @@ static inline int serves_without_calls(void)
     return shares_memory || (progress != NULL && strcmp(progress, "thread") == 0);
 }
 
+/* So often something is repeated: less often where each time is a round trip to another node. */
+static inline int repetitions(int usual)
+{
+    return shares_memory ? usual : usual / 6;
+}
+
 /* The memory of windows is of all kinds: from the heap that ranks share, large blocks of malloc, static, small blocks, the stack. */
 enum { MEMORY_ALLOCATED, MEMORY_SHARED, MEMORY_LARGE, MEMORY_STATIC, MEMORY_SMALL, MEMORY_KINDS };
 

@@ -6,13 +6,7 @@
 
 #include "window.h"
 
-enum { BYTES = 4096 };
-
-/* So often for all the same, and less often where each time is a round trip to another node. */
-static int rounds(void)
-{
-    return shares_memory ? 300 : 50;
-}
+enum { BYTES = 4096, ROUNDS = 300 };
 
 static void begin(MPI_Win window)
 {
@@ -190,7 +184,7 @@ static void swaps(MPI_Win window, char *memory)
    count in the same way as they look at it. */
 static void all_at_once(MPI_Win window, char *memory, int offset)
 {
-    int one = 1, zero = 0, found, i, value, times = rounds(), count = 8 + offset, word = offset, kept = 64;
+    int one = 1, zero = 0, found, i, value, times = repetitions(ROUNDS), count = 8 + offset, word = offset, kept = 64;
     memset(memory, 0, BYTES);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_Win_lock_all(0, window) == MPI_SUCCESS);
@@ -224,7 +218,7 @@ static void structures(MPI_Win window, char *memory)
     struct {
         int64_t first, second, third;
     } mine = {world_rank, world_rank, world_rank}, seen;
-    int i, offset, times = rounds();
+    int i, offset, times = repetitions(ROUNDS);
     for (offset = 64; offset < 66; offset++) {
         memset(memory, 0, BYTES);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -298,7 +292,7 @@ static void long_beside_short(int kind)
     MPI_Win window = make_window(kind, sizeof ones, sizeof *ones, &memory);
     MPI_Datatype every_second;
     int64_t one = 1, before, *elements = memory, expected;
-    int i, time, times = rounds() / 5;
+    int i, time, times = repetitions(ROUNDS) / 5;
     MPI_Type_vector(ELEMENTS / 2, 1, 2, MPI_INT64_T, &every_second);
     MPI_Type_commit(&every_second);
     for (i = 0; i < ELEMENTS; i++)

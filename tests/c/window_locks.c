@@ -6,8 +6,8 @@ enum { ROUNDS = 500, SLOTS = 16 };
 /* What only one at a time may change is read and written in two steps. The owner locks its own memory as everybody does. */
 static void exclusive(MPI_Win window, volatile int *memory)
 {
-    int i, value;
-    for (i = 0; i < ROUNDS; i++) {
+    int i, value, rounds = repetitions(ROUNDS);
+    for (i = 0; i < rounds; i++) {
         CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window) == MPI_SUCCESS);
         if (world_rank == 0) {
             memory[0] = memory[0] + 1;
@@ -20,15 +20,15 @@ static void exclusive(MPI_Win window, volatile int *memory)
         CHECK(MPI_Win_unlock(0, window) == MPI_SUCCESS);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(world_rank != 0 || memory[0] == ROUNDS * world_size);
+    CHECK(world_rank != 0 || memory[0] == rounds * world_size);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Those who share see either all or nothing of what one alone changes. */
 static void shared(MPI_Win window)
 {
-    int i, values[2], mine;
-    for (i = 0; i < ROUNDS; i++) {
+    int i, values[2], mine, rounds = repetitions(ROUNDS);
+    for (i = 0; i < rounds; i++) {
         if ((i + world_rank) % 3 == 0) {
             mine = world_rank * ROUNDS + i;
             CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window) == MPI_SUCCESS);

@@ -123,7 +123,7 @@ fn short_change<A: Abi>(
 ) -> Option<()> {
     let operation = predefined::<A>(A::code(operation))?;
     let packed = rank.packed.get::<A>(datatype)?;
-    let bytes = packed.bytes_of_one();
+    let (change, bytes) = (packed.change(operation)?, packed.bytes_of_one());
     let result = match result {
         Some(result) => Some(result.bytes_unless_special::<A>(bytes)?),
         None => None,
@@ -133,7 +133,7 @@ fn short_change<A: Abi>(
         (Predefined::NoOperation, Some(result)) => result,
         _ => origin.bytes_unless_special::<A>(bytes)?,
     };
-    rank.look_at_window::<A>(window)?.core.change_element(operation, packed, origin, result, remote)
+    rank.look_at_window::<A>(window)?.core.change_element(change, origin, result, remote)
 }
 
 /// MPI_Put (MPI-5.0 section 12.3.1).
@@ -340,8 +340,8 @@ pub fn short_compare_and_swap<A: Abi>(
     displacement: i64,
     window: A::Handle,
 ) -> Option<()> {
-    let packed = own.packed.get::<A>(datatype)?;
+    let packed = own.packed.get::<A>(datatype).filter(|packed| packed.can_be_compared())?;
     let here = |memory: Memory| memory.bytes_unless_special::<A>(packed.bytes_of_one());
     let three = [here(origin)?, here(compared)?, here(result)?];
-    own.look_at_window::<A>(window)?.core.compare_and_swap_element(packed, three, place(rank, displacement))
+    own.look_at_window::<A>(window)?.core.compare_and_swap_element(three, place(rank, displacement))
 }

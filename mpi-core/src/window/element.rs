@@ -7,6 +7,7 @@ use crate::reduction::{Operation, Predefined};
 use crate::{Error, ErrorClass, Result};
 
 /// A predefined operation on elements of a predefined type.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     pub(super) operation: Predefined,
     pub(super) basic: Basic,

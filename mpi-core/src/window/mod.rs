@@ -37,7 +37,7 @@ use std::rc::Rc;
 
 use rwmpi_protocol::window::{Called, Epochs, Misuse, Open, Pairs};
 
-pub use packed_basic::PackedBasic;
+pub use packed_basic::{ElementChange, PackedBasic};
 pub use rwmpi_protocol::window::LockKind;
 pub use short::RemotePlace;
 pub use transfer::Remote;

@@ -1,7 +1,7 @@
 //! What short operations ask of a predefined datatype, found out once: each of these answers is a word or a bit.
 
 use super::accumulate::can_be_compared;
-use super::element::Step;
+use super::element::{Change, Step};
 use crate::datatype::{Basic, Datatype};
 use crate::reduction::Predefined;
 
@@ -13,6 +13,13 @@ pub struct PackedBasic {
     steps: [Option<Step>; OPERATIONS],
     basic: Basic,
     can_be_compared: bool,
+}
+
+/// What an operation of the accumulate family does to an element.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementChange {
+    pub(super) step: Step,
+    pub(super) change: Change,
 }
 
 /// Room for all operations: a power of two, so that no number of one has to be checked.
@@ -45,20 +52,17 @@ impl PackedBasic {
         usize::try_from(count).ok()?.checked_mul(self.bytes_of_one())
     }
 
+    /// Whether elements can be compared and swapped.
     #[inline(always)]
-    pub(super) fn basic(&self) -> Basic {
-        self.basic
-    }
-
-    #[inline(always)]
-    pub(super) fn can_be_compared(&self) -> bool {
+    pub fn can_be_compared(&self) -> bool {
         self.can_be_compared
     }
 
-    /// How the processor does an operation; `None`: it is not defined for it.
+    /// An operation on an element; `None`: it is not defined for it.
     #[inline(always)]
-    pub(super) fn step(&self, operation: Predefined) -> Option<Step> {
-        self.steps[operation as usize % OPERATIONS]
+    pub fn change(&self, operation: Predefined) -> Option<ElementChange> {
+        let step = self.steps[operation as usize % OPERATIONS]?;
+        Some(ElementChange { step, change: Change { operation, basic: self.basic } })
     }
 }
 
@@ -75,7 +79,7 @@ mod tests {
                 continue;
             };
             packed_ones += 1;
-            assert_eq!((packed.bytes_of_one() as u64, packed.basic()), (basic.extent(), basic));
+            assert_eq!((packed.bytes_of_one() as u64, packed.basic), (basic.extent(), basic));
             assert_eq!(packed.can_be_compared(), can_be_compared(basic), "{basic:?}");
             assert_eq!(
                 [0, 3].map(|count| packed.bytes(count)),
@@ -84,7 +88,9 @@ mod tests {
             assert_eq!((packed.bytes(-1), packed.bytes(i64::MAX).is_some()), (None, basic.size() <= 2));
             for operation in Predefined::ALL {
                 let step = operation.supports(basic).then(|| Step::of(*operation, basic));
-                assert_eq!(packed.step(*operation), step, "{operation:?} on {basic:?}");
+                let found = packed.change(*operation);
+                assert_eq!(found.map(|found| found.step), step, "{operation:?} on {basic:?}");
+                assert!(found.is_none_or(|found| found.change.operation == *operation && found.change.basic == basic));
             }
         }
         assert!(packed_ones > 30, "{packed_ones}");

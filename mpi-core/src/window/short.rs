@@ -8,9 +8,8 @@ use rwmpi_transport::{AtomicWord, ElementLock, WriteSpan};
 
 use super::Window;
 use super::element::{Change, Step};
-use super::packed_basic::PackedBasic;
+use super::packed_basic::ElementChange;
 use super::target::Target;
-use crate::reduction::Predefined;
 use crate::untyped::Runs;
 
 /// Where the bytes begin that an operation names at its target: as many as it has here.
@@ -48,20 +47,19 @@ impl Window {
     #[inline(always)]
     pub fn change_element(
         &self,
-        operation: Predefined,
-        element: &PackedBasic,
+        element: ElementChange,
         origin: Runs,
         result: Option<Runs>,
         remote: RemotePlace,
     ) -> Option<()> {
-        let is_for_others = operation == Predefined::NoOperation && result.is_none();
+        let ElementChange { step, change } = element;
+        let is_for_others = step == Step::Load && result.is_none();
         if is_for_others {
             return None;
         }
         let (operand, result) = (origin.block(0), result.map(|result| result.block(0)));
-        let (step, bytes) = (element.step(operation)?, operand.len());
+        let bytes = operand.len();
         let (there, lock) = self.mapped_element(remote, bytes)?;
-        let change = Change { operation, basic: element.basic() };
         // Written once for each usual length, so that nothing in it has to find out how long the element is.
         if bytes == 8 {
             change_element::<8>(change, step, lock, there, operand, result)
@@ -72,27 +70,19 @@ impl Window {
         }
     }
 
-    /// As [`Window::compare_and_swap`], if the processor can do it: as many bytes as the element has are named
-    /// everywhere.
+    /// As [`Window::compare_and_swap`], if the processor can do it: of an element that can be compared, and as many
+    /// bytes as it has are named everywhere.
     #[inline(always)]
-    pub fn compare_and_swap_element(
-        &self,
-        element: &PackedBasic,
-        [value, compared, fetched]: [Runs; 3],
-        remote: RemotePlace,
-    ) -> Option<()> {
-        if !element.can_be_compared() {
-            return None;
-        }
-        let three = [value, compared, fetched].map(|runs| runs.block(0));
-        let bytes = three[0].len();
+    pub fn compare_and_swap_element(&self, [value, compared, fetched]: [Runs; 3], remote: RemotePlace) -> Option<()> {
+        let (value, compared, fetched) = (value.block(0), compared.block(0), fetched.block(0));
+        let bytes = value.len();
         let (there, lock) = self.mapped_element(remote, bytes)?;
         if bytes == 8 {
-            compare_and_swap::<8>(lock, there, three)
+            compare_and_swap::<8>(lock, there, value, compared, fetched)
         } else if bytes == 4 {
-            compare_and_swap::<4>(lock, there, three)
+            compare_and_swap::<4>(lock, there, value, compared, fetched)
         } else {
-            compare_and_swap_shorter(lock, there, three)
+            compare_and_swap_shorter(lock, there, value, compared, fetched)
         }
     }
 
@@ -210,7 +200,9 @@ fn update(change: Change, word: AtomicWord<'_>, operand: u64) -> u64 {
 fn compare_and_swap<const BYTES: usize>(
     lock: &ElementLock,
     there: WriteSpan<'_>,
-    [value, compared, fetched]: [WriteSpan<'_>; 3],
+    value: WriteSpan<'_>,
+    compared: WriteSpan<'_>,
+    fetched: WriteSpan<'_>,
 ) -> Option<()> {
     let word = there.part_within(0, BYTES)?.word()?;
     let value = value.part_within(0, BYTES)?.as_read().number();
@@ -225,10 +217,16 @@ fn compare_and_swap<const BYTES: usize>(
 
 /// The same of two bytes and of one; of any other number, nothing.
 #[inline(never)]
-fn compare_and_swap_shorter(lock: &ElementLock, there: WriteSpan<'_>, three: [WriteSpan<'_>; 3]) -> Option<()> {
+fn compare_and_swap_shorter(
+    lock: &ElementLock,
+    there: WriteSpan<'_>,
+    value: WriteSpan<'_>,
+    compared: WriteSpan<'_>,
+    fetched: WriteSpan<'_>,
+) -> Option<()> {
     match there.len() {
-        2 => compare_and_swap::<2>(lock, there, three),
-        1 => compare_and_swap::<1>(lock, there, three),
+        2 => compare_and_swap::<2>(lock, there, value, compared, fetched),
+        1 => compare_and_swap::<1>(lock, there, value, compared, fetched),
         _ => None,
     }
 }

@@ -163,7 +163,7 @@ impl Worker<'_> {
             let seen = self.steps[target].iter().rev().find(|step| step.word == word);
             let mut compared = [seen.map_or(0, |step| step.after)];
             let three = [&mut operand, &mut compared, &mut fetched].map(|word| bytes_of(word, basic));
-            if short.and_then(|packed| window.compare_and_swap_element(&packed, three, there)).is_none() {
+            if short.and_then(|_| window.compare_and_swap_element(three, there)).is_none() {
                 let [value, expected] = [&mut operand, &mut compared].map(|words| elements(words, 1, basic));
                 window.compare_and_swap(&value, &expected, &elements(&mut fetched, 1, basic), remote)?;
             }
@@ -172,7 +172,8 @@ impl Worker<'_> {
             return Ok(());
         }
         let (origin, here) = (elements(&mut operand, 1, basic), bytes_of(&mut operand, basic));
-        let change = |result| short.and_then(|packed| window.change_element(operation, &packed, here, result, there));
+        let change =
+            |result| short.and_then(|packed| window.change_element(packed.change(operation)?, here, result, there));
         if is_counter && operation == Predefined::Sum && self.random.below(2) == 0 {
             if change(None).is_none() {
                 window.accumulate(&origin, remote, &Operation::Predefined(operation))?;

@@ -21,16 +21,16 @@ pub struct Epochs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Access {
     Closed,
-    /// After a fence that others may follow; has the rank issued operations since?
-    Fence {
-        is_used: bool,
-    },
+    /// After a fence that others may follow, and the rank has issued no operation since.
+    Fence,
+    /// To those targets of which the rank has a hold.
     Started,
     Locked,
-    /// Do locks have to be given back?
-    AllLocked {
-        is_held: bool,
-    },
+    /// From here on, to all targets: after a fence, with operations issued since; with locks that have to be given
+    /// back; without.
+    UsedFence,
+    AllLocked,
+    AllUnchecked,
 }
 
 /// How a rank may access a target.
@@ -139,10 +139,10 @@ impl Epochs {
         match self.access {
             Access::Closed if self.is_posted => Open::Post,
             Access::Closed => Open::Nothing,
-            Access::Fence { .. } => Open::Fence,
+            Access::Fence | Access::UsedFence => Open::Fence,
             Access::Started => Open::Start,
             Access::Locked => Open::Lock,
-            Access::AllLocked { .. } => Open::LockAll,
+            Access::AllLocked | Access::AllUnchecked => Open::LockAll,
         }
     }
 
@@ -154,16 +154,14 @@ impl Epochs {
     /// Whether an access epoch may begin.
     #[inline]
     fn is_closed(&self) -> bool {
-        matches!(self.access, Access::Closed | Access::Fence { is_used: false })
+        matches!(self.access, Access::Closed | Access::Fence)
     }
 
     /// Whether an operation on that target is legal and changes nothing here. If not, [`Epochs::operation`] knows more.
     #[inline(always)]
     pub fn is_open_to(&self, target: usize) -> bool {
-        if matches!(self.access, Access::AllLocked { .. } | Access::Fence { is_used: true }) {
-            return true;
-        }
-        matches!(self.access, Access::Started | Access::Locked) && self.holds[target] != Hold::None
+        matches!(self.access, Access::UsedFence | Access::AllLocked | Access::AllUnchecked)
+            || matches!(self.access, Access::Started | Access::Locked) && self.holds[target] != Hold::None
     }
 
     /// An operation on that target.
@@ -172,15 +170,10 @@ impl Epochs {
     /// If the target is in no access epoch.
     #[inline]
     pub fn operation(&mut self, target: usize) -> Result<(), Misuse> {
-        match &mut self.access {
-            Access::AllLocked { .. } => Ok(()),
-            Access::Started | Access::Locked if self.holds[target] != Hold::None => Ok(()),
-            Access::Fence { is_used } => {
-                *is_used = true;
-                Ok(())
-            }
-            _ => Err(self.misuse(Called::Operation, Some(target))),
+        if self.access == Access::Fence {
+            self.access = Access::UsedFence;
         }
+        if self.is_open_to(target) { Ok(()) } else { Err(self.misuse(Called::Operation, Some(target))) }
     }
 
     /// An operation that gives a request.
@@ -195,7 +188,7 @@ impl Epochs {
     #[inline(always)]
     pub fn is_locked(&self, target: usize) -> bool {
         match self.access {
-            Access::AllLocked { .. } => true,
+            Access::AllLocked | Access::AllUnchecked => true,
             Access::Locked => self.holds[target] != Hold::None,
             _ => false,
         }
@@ -217,7 +210,7 @@ impl Epochs {
     #[inline]
     pub fn check_any_locked(&self) -> Result<(), Misuse> {
         match self.access {
-            Access::AllLocked { .. } | Access::Locked => Ok(()),
+            Access::AllLocked | Access::AllUnchecked | Access::Locked => Ok(()),
             _ => Err(self.misuse(Called::Flush, None)),
         }
     }
@@ -228,14 +221,14 @@ impl Epochs {
     /// If an epoch is open that no fence ends.
     pub fn check_fence(&self) -> Result<(), Misuse> {
         match self.access {
-            Access::Closed | Access::Fence { .. } if !self.is_posted => Ok(()),
+            Access::Closed | Access::Fence | Access::UsedFence if !self.is_posted => Ok(()),
             _ => Err(self.misuse(Called::Fence, None)),
         }
     }
 
     /// A fence has ended. Does anything follow (no MPI_MODE_NOSUCCEED)?
     pub fn fenced(&mut self, is_followed: bool) {
-        self.access = if is_followed { Access::Fence { is_used: false } } else { Access::Closed };
+        self.access = if is_followed { Access::Fence } else { Access::Closed };
     }
 
     /// An access epoch for these targets begins.
@@ -272,10 +265,10 @@ impl Epochs {
     /// If another one is open.
     #[inline]
     pub fn post(&mut self) -> Result<(), Misuse> {
-        if self.is_posted || self.access == (Access::Fence { is_used: true }) {
+        if self.is_posted || self.access == Access::UsedFence {
             return Err(self.misuse(Called::Post, None));
         }
-        if let Access::Fence { .. } = self.access {
+        if self.access == Access::Fence {
             self.access = Access::Closed;
         }
         self.is_posted = true;
@@ -343,7 +336,7 @@ impl Epochs {
     /// All targets have been locked; are locks held for that, or does the program say that nobody else locks them?
     #[inline]
     pub fn all_locked(&mut self, is_held: bool) {
-        self.access = Access::AllLocked { is_held };
+        self.access = if is_held { Access::AllLocked } else { Access::AllUnchecked };
     }
 
     /// All targets are about to be unlocked; whether locks are held.
@@ -352,9 +345,10 @@ impl Epochs {
     /// If they were not locked together.
     #[inline]
     pub fn unlock_all(&mut self) -> Result<bool, Misuse> {
-        let Access::AllLocked { is_held } = self.access else {
+        let is_held = self.access == Access::AllLocked;
+        if !is_held && self.access != Access::AllUnchecked {
             return Err(self.misuse(Called::UnlockAll, None));
-        };
+        }
         self.access = Access::Closed;
         Ok(is_held)
     }
