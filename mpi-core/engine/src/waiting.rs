@@ -14,6 +14,8 @@ use crate::task::TaskId;
 /// How often a wait idles before it is published, and between looks at whether it waits for something else by now: so
 /// often that a message on its way has come, but before the transport lets the rank sleep.
 pub const PUBLISHED_AFTER: u32 = 50;
+/// The same where the transport may let a rank sleep after very few looks, as over a network.
+pub const PUBLISHED_SOON: u32 = 2;
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

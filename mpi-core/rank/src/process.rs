@@ -33,7 +33,7 @@ use crate::profile::Recorder;
 use crate::streams::Streams;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
-use crate::waiting::{Awaited, PUBLISHED_AFTER};
+use crate::waiting::{Awaited, PUBLISHED_AFTER, PUBLISHED_SOON};
 use company::Company;
 use noted_wait::NotedWait;
 pub use outlasting::Retired;
@@ -309,14 +309,14 @@ impl Process {
         (several, each): (Several, &EachAwaited<'_>),
     ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
-        let mut idles = 0_u32;
+        let (mut idles, mut is_told) = (0_u32, false);
         let mut watch = DepartureWatch::new(self);
         let mut noted = NotedWait::default();
         self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
                 if idles > 0 {
-                    self.end_published(idles, noted);
+                    self.end_published(is_told, noted);
                 }
                 return Ok(result);
             }
@@ -331,12 +331,14 @@ impl Process {
             }
             noted.begin(self, each);
             idles = idles.saturating_add(1);
-            let is_published = idles.is_multiple_of(PUBLISHED_AFTER);
+            let may_sleep_soon = self.may_sleep_soon.get();
+            let is_published = idles.is_multiple_of(if may_sleep_soon { PUBLISHED_SOON } else { PUBLISHED_AFTER });
             if is_published {
-                self.publish_wait(idles == PUBLISHED_AFTER);
+                self.publish_wait(!is_told);
+                is_told = true;
             }
             let wait = Listed { process: self, several, each };
-            if !watch.suspects(self, is_published || self.may_sleep_soon.get(), &wait)? {
+            if !watch.suspects(self, is_published || may_sleep_soon, &wait)? {
                 self.idle(&mut backoff)?;
             }
         }

@@ -187,6 +187,19 @@ fn ranks_of_a_host_that_use_tcp_hang_too() {
     assert_hangs_with(&["--transport", "tcp"], 4, &hangs, "odd", &odd);
 }
 
+/// Ranks that share processors sleep almost at once as they wait for the network.
+#[test]
+fn ranks_that_use_tcp_say_what_they_wait_for_before_they_sleep() {
+    let output = Command::new(binary("mpiexec"))
+        .args(["--no-hang-check", "--transport", "tcp", "--timeout", "5", "-n", "8"])
+        .arg(program("hangs.c"))
+        .arg("odd")
+        .output()
+        .expect("mpiexec starts");
+    let said = text(&output);
+    assert!(output.status.code() == Some(124) && said.contains("rank 7 waits for rank 0 (receive, tag 5"), "{said}");
+}
+
 /// What each host sees of its ranks comes together, and whatever was sent between hosts has come.
 #[test]
 fn ranks_of_two_hosts_hang_too() {

@@ -3,7 +3,7 @@
 use super::Process;
 use crate::departure::EachAwaited;
 use crate::profile::{Awaiting, Call};
-use crate::waiting::{self, PUBLISHED_AFTER};
+use crate::waiting;
 
 /// A wait in which nothing happens, if notes are taken: whom it is for, and the call that it is in.
 #[derive(Default)]
@@ -45,11 +45,11 @@ impl NotedWait {
 }
 
 impl Process {
-    /// A wait that has idled so often is over.
+    /// A wait that has idled is over, of which the watchers may have been told.
     #[cold]
-    pub(super) fn end_published(&self, idles: u32, mut noted: NotedWait) {
+    pub(super) fn end_published(&self, is_told: bool, mut noted: NotedWait) {
         noted.end(self);
-        if idles >= PUBLISHED_AFTER {
+        if is_told {
             self.activity.publish(2, [0]);
         }
     }
