@@ -503,14 +503,16 @@ impl<'a> Epoch<'a> {
         self.others().try_for_each(wait)
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait_for_same_processor(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
-        if self.slots.oversubscribed { self.on_same_processor().try_for_each(wait) } else { Ok(()) }
+        if self.slots.oversubscribed { self.wait_on_same_processor(wait) } else { Ok(()) }
     }
 
-    /// Those that can come no further before this rank gives way.
-    fn on_same_processor(&self) -> impl Iterator<Item = usize> {
-        self.others().filter(|&rank| self.team.process.engine().shares_processor(self.team.peers[rank]))
+    /// Waits for those that can come no further before this rank gives way.
+    #[inline(never)]
+    fn wait_on_same_processor(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+        let shares_processor = |&rank: &usize| self.team.process.engine().shares_processor(self.team.peers[rank]);
+        self.others().filter(shares_processor).try_for_each(wait)
     }
 }
 
