@@ -17,11 +17,12 @@ use std::cell::Cell;
 use rwmpi_core::{BigLocks, Result, Universe};
 
 use crate::argument::{Out, OutArray, c_int};
+use crate::error::Outcome;
 use crate::exception::catching;
 use crate::handle_table::lane_of;
 use crate::interface::Abi;
 use crate::noting;
-use crate::rank::{Rank, are_tasks_in_calls, first_lane};
+use crate::rank::{Rank, are_tasks_in_calls, first_lane, rank};
 use crate::request_table::{SENT, completes_alone};
 
 pub(crate) static BIG_LOCKS: BigLocks = BigLocks::new();
@@ -114,9 +115,21 @@ pub fn in_turn_at<R>(name: &'static str, place: impl FnOnce() -> Place, body: im
 /// Runs the short form of a call, which neither waits nor fails, if there is nothing to take for that: only where one
 /// thread at a time calls, and nobody takes notes. `None`: nothing has been done.
 #[inline(always)]
-pub fn in_short_turn(body: impl FnOnce(&Rank) -> Option<()>) -> Option<()> {
+pub fn try_short(body: impl FnOnce(&Rank) -> Option<()>) -> Option<()> {
     let _inside = BIG_LOCKS.enter_if_trusted()?;
     body(first_lane()?)
+}
+
+/// Does a call by its short form, if that does it, or else by its whole one: for who has taken what a call takes.
+///
+/// # Errors
+/// There is no rank in this process, or those of the whole form.
+#[inline(always)]
+pub fn short_or_whole(short: impl FnOnce(&Rank) -> Option<()>, whole: impl FnOnce() -> Outcome) -> Outcome {
+    match short(rank()?) {
+        Some(()) => Ok(()),
+        None => whole(),
+    }
 }
 
 /// Calls a function of the program, which may call MPI itself: what the present call is about is not forgotten.

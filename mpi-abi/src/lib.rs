@@ -64,7 +64,7 @@ pub mod tools;
 pub mod topology;
 pub mod window;
 
-pub use big_lock::{Place, in_short_turn, in_turn, in_turn_at};
+pub use big_lock::{Place, in_turn, in_turn_at, short_or_whole, try_short};
 pub use error::{Failed, Outcome, Subject, conclude, settle, unsupported};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
 pub use memory::LibraryMemory;

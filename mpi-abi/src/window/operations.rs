@@ -147,12 +147,6 @@ pub fn put<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let short = short_put::<A>;
-    if short(crate::rank::rank()?, origin, origin_count, origin_type, rank, displacement, count, datatype, window)
-        .is_some()
-    {
-        return Ok(());
-    }
     let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
     access.window().put(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
@@ -185,12 +179,6 @@ pub fn get<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let short = short_get::<A>;
-    if short(crate::rank::rank()?, origin, origin_count, origin_type, rank, displacement, count, datatype, window)
-        .is_some()
-    {
-        return Ok(());
-    }
     let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
     access.window().get(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
@@ -224,11 +212,6 @@ pub fn accumulate<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let own = crate::rank::rank()?;
-    let short = short_accumulate::<A>;
-    if short(own, origin, origin_count, origin_type, rank, displacement, count, datatype, operation, window).is_some() {
-        return Ok(());
-    }
     let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
     access.accumulate::<A>((origin, origin_count, origin_type), operation)
 }
@@ -283,10 +266,6 @@ pub fn fetch_and_op<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let short = short_fetch_and_op::<A>;
-    if short(crate::rank::rank()?, origin, result, datatype, rank, displacement, operation, window).is_some() {
-        return Ok(());
-    }
     let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
     if !access.remote().datatype.is_predefined() {
         return Err(Error::new(ErrorClass::Datatype, "MPI_Fetch_and_op is for predefined datatypes"));
@@ -319,10 +298,6 @@ pub fn compare_and_swap<A: Abi>(
     displacement: i64,
     window: A::Handle,
 ) -> Outcome {
-    let short = short_compare_and_swap::<A>;
-    if short(crate::rank::rank()?, origin, compared, result, datatype, rank, displacement, window).is_some() {
-        return Ok(());
-    }
     let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
     let [origin, compared, result] = [origin, compared, result].map(|memory| access.elements::<A>(memory, 1, datatype));
     access.window().compare_and_swap(&origin?, &compared?, &result?, access.remote())

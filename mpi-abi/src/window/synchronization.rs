@@ -34,9 +34,6 @@ pub fn win_fence<A: Abi>(assertions: c_int, window: A::Handle) -> Outcome {
 /// MPI_Win_start (MPI-5.0 section 12.5.2).
 pub fn win_start<A: Abi>(group: A::Handle, assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
-    if short_win_start::<A>(rank, group, assertions, window).is_some() {
-        return Ok(());
-    }
     let entry = rank.window::<A>(window)?;
     check_assertions(assertions, A::MODE_NOCHECK)?;
     entry.core.start(&rank.group::<A>(group)?, assertions & A::MODE_NOCHECK != 0)
@@ -54,11 +51,7 @@ pub fn short_win_start<A: Abi>(rank: &Rank, group: A::Handle, assertions: c_int,
 
 /// MPI_Win_complete (MPI-5.0 section 12.5.2).
 pub fn win_complete<A: Abi>(window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    match short_win_complete::<A>(rank, window) {
-        Some(()) => Ok(()),
-        None => rank.window::<A>(window)?.core.complete(),
-    }
+    rank()?.window::<A>(window)?.core.complete()
 }
 
 /// [`win_complete`], if nobody has to be asked for that; `None`: nothing has been done.
@@ -71,9 +64,6 @@ pub fn short_win_complete<A: Abi>(rank: &Rank, window: A::Handle) -> Option<()> 
 /// the same.
 pub fn win_post<A: Abi>(group: A::Handle, assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
-    if short_win_post::<A>(rank, group, assertions, window).is_some() {
-        return Ok(());
-    }
     let entry = rank.window::<A>(window)?;
     check_assertions(assertions, A::MODE_NOCHECK | A::MODE_NOSTORE | A::MODE_NOPUT)?;
     entry.core.post(&rank.group::<A>(group)?)
@@ -91,11 +81,7 @@ pub fn short_win_post<A: Abi>(rank: &Rank, group: A::Handle, assertions: c_int, 
 
 /// MPI_Win_wait (MPI-5.0 section 12.5.2).
 pub fn win_wait<A: Abi>(window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    match short_win_wait::<A>(rank, window) {
-        Some(()) => Ok(()),
-        None => rank.window::<A>(window)?.core.wait(),
-    }
+    rank()?.window::<A>(window)?.core.wait()
 }
 
 /// [`win_wait`], if nobody has to be waited for; `None`: nothing has been done.
@@ -112,9 +98,6 @@ pub fn win_test<A: Abi>(window: A::Handle, flag: Out<c_int>) -> Outcome {
 /// MPI_Win_lock (MPI-5.0 section 12.5.3).
 pub fn win_lock<A: Abi>(kind: c_int, target: c_int, assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
-    if short_win_lock::<A>(rank, kind, target, assertions, window).is_some() {
-        return Ok(());
-    }
     let entry = rank.window::<A>(window)?;
     let kind =
         lock_kind::<A>(kind).ok_or_else(|| Error::new(ErrorClass::LockType, format!("{kind} is no type of locks")))?;
@@ -156,9 +139,6 @@ fn rank_of(target: c_int) -> usize {
 /// MPI_Win_lock_all (MPI-5.0 section 12.5.3).
 pub fn win_lock_all<A: Abi>(assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
-    if short_win_lock_all::<A>(rank, assertions, window).is_some() {
-        return Ok(());
-    }
     let entry = rank.window::<A>(window)?;
     check_assertions(assertions, A::MODE_NOCHECK)?;
     entry.core.lock_all(assertions & A::MODE_NOCHECK != 0)
@@ -172,11 +152,7 @@ pub fn short_win_lock_all<A: Abi>(rank: &Rank, assertions: c_int, window: A::Han
 
 /// MPI_Win_unlock (MPI-5.0 section 12.5.3).
 pub fn win_unlock<A: Abi>(target: c_int, window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    match short_win_unlock::<A>(rank, target, window) {
-        Some(()) => Ok(()),
-        None => rank.window::<A>(window)?.core.unlock(destination::<A>(target)?),
-    }
+    rank()?.window::<A>(window)?.core.unlock(destination::<A>(target)?)
 }
 
 /// [`win_unlock`], if nobody has to be asked for that; `None`: nothing has been done.
@@ -187,11 +163,7 @@ pub fn short_win_unlock<A: Abi>(rank: &Rank, target: c_int, window: A::Handle) -
 
 /// MPI_Win_unlock_all (MPI-5.0 section 12.5.3).
 pub fn win_unlock_all<A: Abi>(window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    match short_win_unlock_all::<A>(rank, window) {
-        Some(()) => Ok(()),
-        None => rank.window::<A>(window)?.core.unlock_all(),
-    }
+    rank()?.window::<A>(window)?.core.unlock_all()
 }
 
 /// [`win_unlock_all`], if nobody has to be asked for that; `None`: nothing has been done.
@@ -202,11 +174,7 @@ pub fn short_win_unlock_all<A: Abi>(rank: &Rank, window: A::Handle) -> Option<()
 
 /// MPI_Win_flush (MPI-5.0 section 12.5.4).
 pub fn win_flush<A: Abi>(target: c_int, window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    match short_win_flush::<A>(rank, target, window) {
-        Some(()) => Ok(()),
-        None => rank.with_window::<A, _>(window, |window| window.flush(destination::<A>(target)?)),
-    }
+    rank()?.with_window::<A, _>(window, |window| window.flush(destination::<A>(target)?))
 }
 
 /// [`win_flush`], if nobody has to be asked for that; `None`: nothing has been done.

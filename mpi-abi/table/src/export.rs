@@ -155,62 +155,84 @@ fn nothing_like_that(function: &Function) -> &'static str {
 /// The expression that is the function's result.
 fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> String {
     let function = form.function;
-    let name = form.name();
     let Some(path) = bodies.path(function) else {
-        assert_eq!(function.result, "int", "{name} has no error code to say that it has no body");
+        assert_eq!(function.result, "int", "{} has no error code to say that it has no body", form.name());
         if function.is_tool() {
             return format!("rwmpi_abi::tools::refuse::<A>(A::{})", nothing_like_that(function));
         }
-        let subjects = [("Comm", "Communicator"), ("Win", "Window"), ("File", "File")];
-        let subject = subjects.iter().find_map(|(base, kind)| {
-            let found = function.parameters.iter().find(|one| one.base == *base && one.pointers == 0)?;
-            Some(format!("{kind}({})", found.name))
-        });
-        let subject = subject.unwrap_or("Nothing".to_string());
-        let call = format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
-        let settled = match null_results(function, arguments).as_str() {
-            "" => format!("rwmpi_abi::in_turn(\"{name}\", || {call})"),
-            nulls => format!("rwmpi_abi::in_turn(\"{name}\", || {{ {nulls} {call} }})"),
-        };
-        return format!("rwmpi_abi::conclude::<A>({settled})");
+        return format!("rwmpi_abi::conclude::<A>({})", unsupported(form, arguments));
     };
-    let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
-    let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
     if function.result == "int" && !function.is_tool() {
-        let call = match null_results(function, arguments).as_str() {
-            "" => call,
-            nulls => format!("{call}.inspect_err(|_| {{ {nulls} }})"),
-        };
-        let body = format!("|| rwmpi_abi::settle::<A>(\"{name}\", {call})");
-        let settled = match place(function, arguments) {
-            Some(place) => format!("rwmpi_abi::in_turn_at(\"{name}\", || rwmpi_abi::Place::{place}, {body})"),
-            None => format!("rwmpi_abi::in_turn(\"{name}\", {body})"),
-        };
-        format!("rwmpi_abi::conclude::<A>({settled})")
+        format!("rwmpi_abi::conclude::<A>({})", settled(form, arguments, bodies, &path))
     } else {
-        call
+        format!("rwmpi_abi{path}::<A>({})", passed(arguments))
     }
 }
 
-/// The same of a function that has a short form, which takes few instructions only where the rest is not beside it: a
-/// function of its own, from which the exported one is returned to, so that reports find that on the stack.
+/// What becomes of a function that has no body.
+fn unsupported(form: &Form<'_>, arguments: &[Argument]) -> String {
+    let (function, name) = (form.function, form.name());
+    let subjects = [("Comm", "Communicator"), ("Win", "Window"), ("File", "File")];
+    let subject = subjects.iter().find_map(|(base, kind)| {
+        let found = function.parameters.iter().find(|one| one.base == *base && one.pointers == 0)?;
+        Some(format!("{kind}({})", found.name))
+    });
+    let subject = subject.unwrap_or("Nothing".to_string());
+    let call = format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
+    match null_results(function, arguments).as_str() {
+        "" => format!("rwmpi_abi::in_turn(\"{name}\", || {call})"),
+        nulls => format!("rwmpi_abi::in_turn(\"{name}\", || {{ {nulls} {call} }})"),
+    }
+}
+
+/// What becomes of a call in its turn: the body at that path does it, or its short form, if it has one.
+fn settled(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies, path: &str) -> String {
+    let (function, name) = (form.function, form.name());
+    let passed = passed(arguments);
+    let call = format!("rwmpi_abi{path}::<A>({passed})");
+    let call = match bodies.short_path(function) {
+        Some(short) => format!("rwmpi_abi::short_or_whole(|rank_| rwmpi_abi{short}::<A>(rank_, {passed}), || {call})"),
+        None => call,
+    };
+    let call = match null_results(function, arguments).as_str() {
+        "" => call,
+        nulls => format!("{call}.inspect_err(|_| {{ {nulls} }})"),
+    };
+    let body = format!("|| rwmpi_abi::settle::<A>(\"{name}\", {call})");
+    match place(function, arguments) {
+        Some(place) => format!("rwmpi_abi::in_turn_at(\"{name}\", || rwmpi_abi::Place::{place}, {body})"),
+        None => format!("rwmpi_abi::in_turn(\"{name}\", {body})"),
+    }
+}
+
+/// The arguments as bodies get them.
+fn passed(arguments: &[Argument]) -> String {
+    arguments.iter().map(|one| one.passed.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The parameters as they are declared.
+fn declared(arguments: &[Argument]) -> String {
+    arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect::<Vec<_>>().join(", ")
+}
+
+/// The result of a function that has a short form. Where there is nothing to take for a call that is tried first. It
+/// takes few instructions only where the rest is not beside it: that is a function of its own, from which the exported
+/// one is returned to, so that reports find that on the stack.
 fn with_short_form(text: &mut String, form: &Form<'_>, arguments: &[Argument], bodies: &Bodies, short: &str) -> String {
-    let (name, whole) = (form.name(), expression(form, arguments, bodies));
-    let settled = whole.strip_prefix("rwmpi_abi::conclude::<A>(").and_then(|rest| rest.strip_suffix(')'));
-    let settled = settled.unwrap_or_else(|| panic!("{name} can't have a short form"));
-    let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
-    let names: Vec<&str> = arguments.iter().map(|one| one.name.as_str()).collect();
-    let passed: Vec<&str> = arguments.iter().map(|one| one.passed.as_str()).collect();
+    let name = form.name();
+    let path = bodies.path(form.function).unwrap_or_else(|| panic!("{name} has nothing but a short form"));
     let _ = write!(
         text,
         "#[inline(never)]\nunsafe fn rest_of_{name}({}) -> Result<(), rwmpi_abi::Failed<A>> {{\n    \
-         // SAFETY: the program passes what the standard asks for.\n    unsafe {{ {settled} }}\n}}\n",
-        declared.join(", "),
+         // SAFETY: the program passes what the standard asks for.\n    unsafe {{ {} }}\n}}\n",
+        declared(arguments),
+        settled(form, arguments, bodies, &path),
     );
+    let names: Vec<&str> = arguments.iter().map(|one| one.name.as_str()).collect();
     format!(
-        "match rwmpi_abi::in_short_turn(|rank_| rwmpi_abi{short}::<A>(rank_, {})) {{ Some(()) => A::SUCCESS, \
+        "match rwmpi_abi::try_short(|rank_| rwmpi_abi{short}::<A>(rank_, {})) {{ Some(()) => A::SUCCESS, \
          None => rwmpi_abi::conclude::<A>(rest_of_{name}({})) }}",
-        passed.join(", "),
+        passed(arguments),
         names.join(", "),
     )
 }
@@ -222,7 +244,6 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
     text.push_str(AT_LOADING);
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
-        let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
         let expression = match bodies.short_path(form.function) {
             Some(short) => with_short_form(&mut text, &form, &arguments, bodies, &short),
             None => expression(&form, &arguments, bodies),
@@ -233,7 +254,7 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
                 "#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn {prefix}{}({}) -> {} {{\n    \
                  // SAFETY: the program passes what the standard asks for.\n    unsafe {{ {expression} }}\n}}\n",
                 form.name(),
-                declared.join(", "),
+                declared(&arguments),
                 result(form.function),
             );
         }
@@ -287,13 +308,14 @@ mod tests {
         let functions = crate::functions();
         let flush: Vec<Function> = functions.into_iter().filter(|function| function.name == "MPI_Win_flush").collect();
         let text = exports(&flush, &Bodies::of(&["win_flush", "short_win_flush"]));
-        let short = "in_short_turn(|rank_| rwmpi_abi::chapter::short_win_flush::<A>(rank_, rank, win))";
+        let short = "try_short(|rank_| rwmpi_abi::chapter::short_win_flush::<A>(rank_, rank, win))";
         assert_eq!(
             (text.matches(short).count(), text.matches("conclude::<A>(rest_of_MPI_Win_flush(rank, win))").count()),
             (2, 2)
         );
         assert_eq!(text.matches("fn rest_of_MPI_Win_flush(rank: c_int, win: <A as Abi>::Handle)").count(), 1);
         assert_eq!(text.matches("in_turn(\"MPI_Win_flush\", || rwmpi_abi::settle").count(), 1);
+        assert_eq!(text.matches("short_or_whole(|rank_| rwmpi_abi::chapter::short_win_flush").count(), 1);
     }
 
     #[test]
