@@ -1,6 +1,7 @@
 //! Hints (MPI-5.0 section 14.2.8): what programs may say about how they use a file.
 //!
-//! None changes what a call does, if it is true. `file_perm` says who may use a file that is created;
+//! None changes what a call does, as long as what it promises holds. `file_perm` says who may use a file that is
+//! created;
 //! `collective_buffering`, `romio_cb_read` and `romio_cb_write` can forbid ranks to work together, `cb_nodes` says on
 //! how many nodes some do it for others; `romio_ds_read`, `romio_ds_write`, `ind_rd_buffer_size` and
 //! `ind_wr_buffer_size` say how a rank by itself reads and writes short blocks. All that are given are kept and given
