@@ -17,6 +17,8 @@ pub(super) struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Add,
+    AddDouble,
+    AddSingle,
     And,
     Or,
     Xor,
@@ -26,22 +28,6 @@ pub(super) enum Step {
     Update,
 }
 
-/// Whether the sum of such elements is that of their words.
-fn adds_as_integer(basic: Basic) -> bool {
-    let is_integer = matches!(
-        basic.number(),
-        Number::Int8
-            | Number::Int16
-            | Number::Int32
-            | Number::Int64
-            | Number::Uint8
-            | Number::Uint16
-            | Number::Uint32
-            | Number::Uint64
-    );
-    is_integer && basic.pair().is_none()
-}
-
 impl Step {
     /// That of an operation on such elements.
     #[inline]
@@ -49,10 +35,27 @@ impl Step {
         match operation {
             Predefined::NoOperation => Step::Load,
             Predefined::Replace => Step::Swap,
-            Predefined::Sum if adds_as_integer(basic) => Step::Add,
+            Predefined::Sum if basic.pair().is_none() => Step::of_sum(basic.number()),
             Predefined::BitwiseAnd => Step::And,
             Predefined::BitwiseOr => Step::Or,
             Predefined::BitwiseXor => Step::Xor,
+            _ => Step::Update,
+        }
+    }
+
+    #[inline]
+    fn of_sum(number: Number) -> Step {
+        match number {
+            Number::Int8
+            | Number::Int16
+            | Number::Int32
+            | Number::Int64
+            | Number::Uint8
+            | Number::Uint16
+            | Number::Uint32
+            | Number::Uint64 => Step::Add,
+            Number::Double => Step::AddDouble,
+            Number::Single => Step::AddSingle,
             _ => Step::Update,
         }
     }
@@ -62,6 +65,11 @@ impl Step {
     pub(super) fn on_word(self, word: AtomicWord<'_>, operand: u64) -> u64 {
         match self {
             Step::Add => word.fetch_add(operand),
+            Step::AddDouble => word.update(|value| (f64::from_bits(value) + f64::from_bits(operand)).to_bits()),
+            Step::AddSingle => word.update(|value| {
+                let [value, operand] = [value, operand].map(|bits| f32::from_bits(bits as u32));
+                (value + operand).to_bits().into()
+            }),
             Step::And => word.fetch_and(operand),
             Step::Or => word.fetch_or(operand),
             Step::Xor => word.fetch_xor(operand),
@@ -113,15 +121,6 @@ impl Change {
     /// The value that an element has afterwards.
     #[inline]
     fn combined(&self, value: u64, operand: u64) -> u64 {
-        if self.operation == Predefined::Sum {
-            match self.basic.number() {
-                Number::Double => return (f64::from_bits(value) + f64::from_bits(operand)).to_bits(),
-                Number::Single => {
-                    return (f32::from_bits(value as u32) + f32::from_bits(operand as u32)).to_bits().into();
-                }
-                _ => {}
-            }
-        }
         let (mut kept, later) = (value.to_ne_bytes(), operand.to_ne_bytes());
         let size = self.size();
         self.on_packed(&mut kept[..size], &later[..size]);
