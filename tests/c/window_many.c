@@ -28,26 +28,50 @@ static void short_ones(void)
     CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
 }
 
+/* Long puts, of which several are on their way at once, with short operations between them; then what is asked for behind them. */
 static void long_ones(void)
 {
-    int *memory, *values = malloc(LONG * sizeof *values), i, time;
+    enum { TIMES = 5, WORDS = TIMES * LONG };
+    int *memory, *values = malloc(WORDS * sizeof *values), i, time, one = 1, last;
     MPI_Win window;
-    CHECK(MPI_Win_allocate(LONG * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window) == MPI_SUCCESS);
+    CHECK(MPI_Win_allocate((WORDS + 1) * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window) == MPI_SUCCESS);
+    memory[WORDS] = 0;
+    for (i = 0; i < WORDS; i++)
+        values[i] = world_rank + i;
     CHECK(MPI_Win_fence(0, window) == MPI_SUCCESS);
-    for (time = 0; time < 5; time++) {
-        for (i = 0; i < LONG; i++)
-            values[i] = world_rank + i + time;
-        CHECK(MPI_Put(values, LONG, MPI_INT, right, 0, LONG, MPI_INT, window) == MPI_SUCCESS);
+    for (time = 0; time < TIMES; time++) {
+        CHECK(MPI_Put(values + time * LONG, LONG, MPI_INT, right, time * LONG, LONG, MPI_INT, window) == MPI_SUCCESS);
+        CHECK(MPI_Accumulate(&one, 1, MPI_INT, right, WORDS, 1, MPI_INT, MPI_SUM, window) == MPI_SUCCESS);
     }
     CHECK(MPI_Win_fence(0, window) == MPI_SUCCESS);
-    for (i = 0; i < LONG; i++)
-        CHECK(memory[i] == left + i + 4);
+    CHECK(memory[WORDS] == TIMES);
+    for (i = 0; i < WORDS; i++)
+        CHECK(memory[i] == left + i);
     CHECK(MPI_Win_fence(0, window) == MPI_SUCCESS);
     CHECK(MPI_Accumulate(values, LONG, MPI_INT, right, 0, LONG, MPI_INT, MPI_SUM, window) == MPI_SUCCESS);
-    CHECK(MPI_Get(values + 1, LONG - 2, MPI_INT, left, 1, LONG - 2, MPI_INT, window) == MPI_SUCCESS);
+    CHECK(MPI_Get(values + LONG + 1, LONG - 2, MPI_INT, left, 1, LONG - 2, MPI_INT, window) == MPI_SUCCESS);
     CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window) == MPI_SUCCESS);
     for (i = 0; i < LONG; i++)
-        CHECK(memory[i] == 2 * (left + i + 4));
+        CHECK(memory[i] == 2 * (left + i));
+
+    /* Once a target is flushed, elements there have come, and those here may change. */
+    CHECK(MPI_Win_lock_all(0, window) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (time = 0; time < TIMES; time++) {
+        for (i = 0; i < LONG; i++)
+            values[i] = world_rank + i * time;
+        CHECK(MPI_Put(values, LONG, MPI_INT, right, 0, LONG, MPI_INT, window) == MPI_SUCCESS);
+        CHECK(MPI_Win_flush(right, window) == MPI_SUCCESS);
+        for (i = 0; i < LONG; i++)
+            values[i] = -1;
+        CHECK(MPI_Get(&last, 1, MPI_INT, right, LONG - 1, 1, MPI_INT, window) == MPI_SUCCESS);
+        CHECK(MPI_Win_flush(right, window) == MPI_SUCCESS);
+        CHECK(last == world_rank + (LONG - 1) * time);
+    }
+    CHECK(MPI_Win_unlock_all(window) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (i = 0; i < LONG; i++)
+        CHECK(memory[i] == left + i * (TIMES - 1));
     CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
     free(values);
 }

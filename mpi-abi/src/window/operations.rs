@@ -148,7 +148,7 @@ pub fn put<A: Abi>(
     window: A::Handle,
 ) -> Outcome {
     let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
-    access.window().put(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
+    access.window().put_in_place(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
 /// [`put`], if its arguments are in no way out of the ordinary; `None`: nothing has been done.

@@ -174,6 +174,8 @@ table! {
     accumulate_alone_min: 128, Elements in 2..=1 << 40, "works_alone", [67];
     /// and so many more elements for each rank that may have to be waited for.
     accumulate_alone_min_per_rank: 1, Elements in 0..=1 << 30, "works_alone", [67];
+    /// Puts and accumulates to another node leave once they are so many bytes, if nothing makes them leave earlier.
+    window_requests_min: 4 << 10, Bytes in ANY_LENGTH, "waits_for_others", [93];
 
     /// A rank that reads a file by itself reads gaps of up to so many bytes along,
     file_gap_max: 4 << 10, Bytes in ANY_LENGTH, "FileWays", [66];

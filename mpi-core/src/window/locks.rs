@@ -89,11 +89,7 @@ impl Window {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().check_locked(target).map_err(|misuse| self.misuse(misuse))?;
         self.order();
-        if self.shared.elsewhere.is_none() {
-            return Ok(());
-        }
-        self.look()?;
-        self.settle(target)
+        if self.shared.elsewhere.is_none() { Ok(()) } else { self.settle(target) }
     }
 
     /// The same of all targets (MPI_Win_flush_all and its likes).
@@ -104,10 +100,6 @@ impl Window {
     pub fn flush_all(&self) -> Result<()> {
         self.shared.epochs.borrow().check_any_locked().map_err(|misuse| self.misuse(misuse))?;
         self.order();
-        if self.shared.elsewhere.is_none() {
-            return Ok(());
-        }
-        self.look()?;
         self.settle_all()
     }
 

@@ -27,10 +27,30 @@ impl Window {
     /// The target is in no epoch, the elements are not within its memory, or not as many bytes as there are.
     #[inline]
     pub fn put(&self, origin: &Elements, remote: Remote<'_>) -> Result<()> {
+        self.put_by(origin, remote, Window::put_elsewhere)
+    }
+
+    /// The same; the operation has been completed, and so the elements here are the program's again, only when the
+    /// target has been flushed or the epoch has ended.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    #[inline]
+    pub fn put_in_place(&self, origin: &Elements, remote: Remote<'_>) -> Result<()> {
+        self.put_by(origin, remote, Window::put_elsewhere_in_place)
+    }
+
+    #[inline]
+    fn put_by(
+        &self,
+        origin: &Elements,
+        remote: Remote<'_>,
+        put_elsewhere: impl FnOnce(&Window, usize, &Elements, There) -> Result<()>,
+    ) -> Result<()> {
         let Some(rank) = self.checked_target(remote.rank)? else { return Ok(()) };
         self.operate(rank)?;
         if self.is_elsewhere(rank) {
-            return self.put_elsewhere(rank, origin, self.there_for(rank, &remote, &[origin])?);
+            return put_elsewhere(self, rank, origin, self.there_for(rank, &remote, &[origin])?);
         }
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         if let (Some(from), Some(into)) = (origin.read_span(), place.direct_run())

@@ -1,4 +1,4 @@
-//! How the accumulate family changes elements of windows.
+//! How the accumulate family changes elements of windows, and how operations reach other nodes.
 
 use crate::tuning::Tuning;
 
@@ -9,6 +9,16 @@ use crate::tuning::Tuning;
 pub fn works_alone(tuning: &Tuning, elements: u64, others: usize, are_kept_out: bool) -> bool {
     let others = (others as u64).saturating_mul(tuning.accumulate_alone_min_per_rank as u64);
     are_kept_out || elements >= others.saturating_add(tuning.accumulate_alone_min as u64)
+}
+
+/// Whether requests to a target on another node that are so many bytes, and that nobody waits for, wait for others.
+pub fn waits_for_others(tuning: &Tuning, bytes: usize) -> bool {
+    bytes < tuning.window_requests_min
+}
+
+/// Whether so many bytes that are put to another node go as a message of their own, from memory to memory.
+pub fn goes_apart(tuning: &Tuning, bytes: usize) -> bool {
+    bytes >= tuning.network_pull_min
 }
 
 #[cfg(test)]

@@ -9,8 +9,12 @@
 //! - Operations of one origin on one target are done in program order.
 //! - An answer says that everything which was asked of that target before has been done.
 //! - What has been sent without an answer is *unsettled*; a flush asks for an answer if anything is.
+//! - Requests without an answer wait here for others to the same target, and go with these in one message: when one is
+//!   to be answered or to be heard of at once, when they are many bytes, or when this rank makes progress.
 //! - A message of this rank's keeps its bytes here until it has left; what the program has given to an operation is its
-//!   own again when the call returns.
+//!   own again when the call returns, but for what was put in place.
+//! - The elements of a long put follow its request as a message of their own, from memory to memory. Others like it may
+//!   begin meanwhile; whatever else the origin has asked for is done when they have come.
 //! - Nothing that is served waits: a lock that is not to be had yet stands in line, and other requests are served.
 
 mod operations;
@@ -22,6 +26,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
+use rwmpi_transport::ReadSpan;
 
 pub(super) use request::There;
 #[cfg(any(test, fuzzing))]
@@ -34,7 +39,7 @@ use crate::engine::{Completion, Failure, OperationId, SendMode};
 use crate::error::ErrorClass;
 use crate::process::Process;
 use crate::waiting::Awaited;
-use crate::{Error, Result};
+use crate::{Error, Result, select};
 use request::{Outcome, Request};
 use service::Service;
 
@@ -42,6 +47,8 @@ use service::Service;
 const REQUEST: u32 = 0;
 /// So many tags are used for answers, one after the other.
 const ANSWERS: u32 = 1 << 30;
+/// The tag of elements that have a message of their own.
+const DATA: u32 = ANSWERS + 1;
 
 /// So many messages, of so many bytes, may be on their way before an operation waits for some of them to leave.
 const MESSAGES_ON_THEIR_WAY: usize = 256;
@@ -53,6 +60,7 @@ pub(super) struct Elsewhere {
     asked: Cell<u32>,
     /// By rank.
     settled: RefCell<Box<[Settled]>>,
+    unsent: RefCell<Unsent>,
     leaving: RefCell<Leaving>,
     service: RefCell<Service>,
     /// By rank: what is attached there, as far as it has been heard since the last time that something was settled.
@@ -70,6 +78,29 @@ type Regions = Rc<[[u64; 2]]>;
 struct Settled {
     sent: u64,
     done: u64,
+}
+
+/// Requests that have not been sent yet.
+struct Unsent {
+    /// By rank: a message of them.
+    messages: Box<[Vec<u8>]>,
+    /// To which ranks there are any.
+    ranks: Vec<usize>,
+}
+
+impl Unsent {
+    /// The message of requests to a rank, to append one.
+    fn message_to(&mut self, rank: usize) -> &mut Vec<u8> {
+        if self.messages[rank].is_empty() {
+            self.ranks.push(rank);
+        }
+        &mut self.messages[rank]
+    }
+
+    fn take(&mut self, rank: usize) -> Vec<u8> {
+        self.ranks.retain(|&other| other != rank);
+        std::mem::take(&mut self.messages[rank])
+    }
 }
 
 /// Messages that have not left yet.
@@ -140,6 +171,7 @@ impl Elsewhere {
         Elsewhere {
             asked: Cell::new(0),
             settled: RefCell::new(vec![Settled::default(); ranks].into()),
+            unsent: RefCell::new(Unsent { messages: vec![Vec::new(); ranks].into(), ranks: Vec::new() }),
             leaving: RefCell::default(),
             service: RefCell::new(Service::new(ranks)),
             attached: RefCell::new(vec![None; ranks].into()),
@@ -176,10 +208,15 @@ impl Window {
 
     /// Starts a message to a rank. It is on its way when this returns.
     fn start_message(&self, rank: usize, tag: u32, bytes: Vec<u8>) -> Started {
+        self.start_span(rank, tag, owned_span(&bytes), bytes)
+    }
+
+    /// The same of bytes that lie in `owner`, or in memory of the program that is lent until they have left.
+    fn start_span(&self, rank: usize, tag: u32, span: ReadSpan<'static>, owner: Vec<u8>) -> Started {
         let (peer, context) = (self.shared.targets[rank].peer, self.shared.communicator.context());
-        let started = self.process().engine().start_send(peer, context, tag, owned_span(&bytes), SendMode::InPlace);
+        let started = self.process().engine().start_send(peer, context, tag, span, SendMode::InPlace);
         if let Some(id) = started? {
-            self.elsewhere().leaving.borrow_mut().add(OnItsWay { id, bytes });
+            self.elsewhere().leaving.borrow_mut().add(OnItsWay { id, bytes: owner });
         }
         Ok(())
     }
@@ -205,18 +242,51 @@ impl Window {
         }
     }
 
-    /// Sends a request that has no answer. `fill` writes the elements that follow it.
+    /// Has a request that has no answer sent with others. `fill` writes the elements that follow it.
     fn tell_elsewhere(&self, rank: usize, request: &Request, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<()> {
         self.make_room()?;
-        let mut message = request.message(0, len)?;
-        let head = message.len() - len;
-        fill(&mut message[head..]);
-        self.start_message(rank, REQUEST, message).map_err(|failure| self.failed(failure))?;
+        let waiting = self.append_request(rank, request, 0, len, fill)?;
         self.elsewhere().settled.borrow_mut()[rank].sent += 1;
-        Ok(())
+        if select::window::waits_for_others(self.process().tuning(), waiting) {
+            return Ok(());
+        }
+        self.send_requests(rank)
     }
 
-    /// The same of one that is answered by so many bytes at most.
+    /// Puts bytes that lie side by side, here and there, which leave from where they lie.
+    fn put_apart(&self, rank: usize, span: ReadSpan<'static>, there: There) -> Result<()> {
+        self.tell_elsewhere(rank, &Request::PutApart(there), 0, |_| {})?;
+        self.send_requests(rank)?;
+        self.start_span(rank, DATA, span, Vec::new()).map_err(|failure| self.failed(failure))
+    }
+
+    /// Appends a request to those that have not been sent yet; how many bytes these are.
+    fn append_request(
+        &self,
+        rank: usize,
+        request: &Request,
+        answer: u32,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<usize> {
+        let mut unsent = self.elsewhere().unsent.borrow_mut();
+        let message = unsent.message_to(rank);
+        let start = request.append_to(message, answer, len)?;
+        fill(&mut message[start..start + len]);
+        Ok(message.len())
+    }
+
+    /// Sends the requests to a rank that have not been sent yet.
+    fn send_requests(&self, rank: usize) -> Result<()> {
+        self.start_requests(rank).map_err(|failure| self.failed(failure))
+    }
+
+    fn start_requests(&self, rank: usize) -> Started {
+        let message = self.elsewhere().unsent.borrow_mut().take(rank);
+        if message.is_empty() { Ok(()) } else { self.start_message(rank, REQUEST, message) }
+    }
+
+    /// Sends a request that is answered by so many bytes at most, behind those that have not been sent yet.
     fn ask_elsewhere(
         &self,
         rank: usize,
@@ -228,14 +298,12 @@ impl Window {
         let elsewhere = self.elsewhere();
         let tag = 1 + elsewhere.asked.get() % ANSWERS;
         elsewhere.asked.set(elsewhere.asked.get().wrapping_add(1));
-        let mut message = request.message(tag, len)?;
-        let head = message.len() - len;
-        fill(&mut message[head..]);
         let mut bytes = Vec::new();
         let total = Outcome::BYTES.saturating_add(room);
         let no_memory = |_| Error::new(ErrorClass::NoMemory, format!("there is no memory for {room} bytes"));
         bytes.try_reserve_exact(total).map_err(no_memory)?;
         bytes.resize(total, 0);
+        self.append_request(rank, request, tag, len, fill)?;
         let (peer, context) = (self.shared.targets[rank].peer, self.shared.communicator.context());
         let pattern = Pattern { context, source: Some(peer), tag: Some(tag) };
         let started = self.process().engine().start_span_receive(pattern, owned_span_mut(&mut bytes));
@@ -243,7 +311,7 @@ impl Window {
         let sent = elsewhere.settled.borrow()[rank].sent;
         let answer =
             Answer { process: self.shared.communicator.process().clone(), rank, id, bytes, sent, is_here: false };
-        self.start_message(rank, REQUEST, message).map_err(|failure| self.failed(failure))?;
+        self.send_requests(rank)?;
         Ok(answer)
     }
 
@@ -285,7 +353,7 @@ impl Window {
     pub(super) fn settle(&self, rank: usize) -> Result<()> {
         match self.begin_to_settle(rank)? {
             Some(answer) => self.answered(Call::UseWindow, answer).map(drop),
-            None => Ok(()),
+            None => self.look(),
         }
     }
 
@@ -295,6 +363,9 @@ impl Window {
             return Ok(());
         }
         let asked: Vec<_> = (0..self.size()).map(|rank| self.begin_to_settle(rank)).collect();
+        if asked.iter().all(|asked| matches!(asked, Ok(None))) {
+            return self.look();
+        }
         self.all_answered(Call::UseWindow, asked)
     }
 

@@ -13,8 +13,9 @@ use crate::Result;
 use crate::activity::Call;
 use crate::error::ErrorClass;
 use crate::reduction::Predefined;
+use crate::select;
 use crate::untyped::Elements;
-use crate::window::Window;
+use crate::window::{Flavour, Window};
 
 /// Regions that the first answer about what is attached has room for.
 const REGIONS: usize = 64;
@@ -30,6 +31,18 @@ impl Window {
         match origin.bytes() {
             0 => Ok(()),
             bytes => self.tell_elsewhere(rank, &Request::Put(there.shortened()), bytes, packed(origin)),
+        }
+    }
+
+    /// The same; if they are long, they leave from where they lie, until everything asked of the target is done.
+    pub(in crate::window) fn put_elsewhere_in_place(&self, rank: usize, origin: &Elements, there: There) -> Result<()> {
+        let there = there.shortened();
+        let is_apart = self.shared.flavour != Flavour::Dynamic
+            && there.datatype.run(there.count).is_some()
+            && select::window::goes_apart(self.process().tuning(), origin.bytes());
+        match origin.read_span() {
+            Some(span) if is_apart => self.put_apart(rank, span, there),
+            _ => self.put_elsewhere(rank, origin, there),
         }
     }
 
@@ -129,13 +142,15 @@ impl Window {
 
     /// Tells a rank how often this one has posted for it.
     pub(in crate::window) fn posted_elsewhere(&self, rank: usize, count: u64) -> Result<()> {
-        self.tell_elsewhere(rank, &Request::Posted(count), 0, |_| {})
+        self.tell_elsewhere(rank, &Request::Posted(count), 0, |_| {})?;
+        self.send_requests(rank)
     }
 
     /// Tells a rank how often this one has completed an access to it: behind all that it has asked for.
     pub(in crate::window) fn completed_elsewhere(&self, rank: usize, count: u64) -> Result<()> {
         self.elsewhere().attached.borrow_mut()[rank] = None;
-        self.tell_elsewhere(rank, &Request::Completed(count), 0, |_| {})
+        self.tell_elsewhere(rank, &Request::Completed(count), 0, |_| {})?;
+        self.send_requests(rank)
     }
 
     /// Whether these bytes are attached at a rank: as far as has been heard, or else as it says now.

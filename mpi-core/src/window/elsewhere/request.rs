@@ -1,14 +1,15 @@
 //! What a rank asks of a target on another node, as bytes of a message, and what it hears.
 //!
-//! A request is a head, the description of a datatype if it is about elements, and packed elements. An answer is a word
-//! that says how it went, and packed elements. Nothing of either is believed before it has been looked at.
+//! A message has one request or several. A request is a head, the description of a datatype if it is about elements,
+//! and packed elements, filled up to whole words. An answer is a word that says how it went, and packed elements.
+//! Nothing of either is believed before it has been looked at.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::datatype::{Basic, Datatype};
 use crate::reduction::Predefined;
 use crate::window::LockKind;
-use crate::{ErrorClass, Result};
+use crate::{Error, ErrorClass, Result};
 
 /// Elements of the target's memory.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ impl There {
 #[derive(Clone, Debug)]
 pub(super) enum Request {
     Put(There),
+    /// The elements come in a message of their own, the next of [`DATA`](super::DATA).
+    PutApart(There),
     /// The answer has the elements.
     Get(There),
     Accumulate(There, Predefined),
@@ -68,6 +71,7 @@ const UNLOCK: u32 = 8;
 const POSTED: u32 = 9;
 const COMPLETED: u32 = 10;
 const LIST: u32 = 11;
+const PUT_APART: u32 = 12;
 
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -81,33 +85,52 @@ struct Head {
     detail: u64,
     /// How many words describe the datatype.
     described: u64,
+    /// How many bytes follow these.
+    body: u64,
 }
 
 const HEAD: usize = size_of::<Head>();
 
+/// A request of a message.
+pub(super) struct Read<'a> {
+    pub(super) request: Request,
+    /// The tag of its answer, or 0.
+    pub(super) answer: u32,
+    /// The elements that follow it.
+    pub(super) body: &'a [u8],
+}
+
+/// What so many bytes take, so that what follows them begins with a word.
+fn filled_up(bytes: usize) -> usize {
+    bytes.saturating_add(size_of::<u64>() - 1) & !(size_of::<u64>() - 1)
+}
+
 impl Request {
-    /// The message for it, with room for `body` bytes that follow.
+    /// Appends it to a message, with room for `body` bytes that follow it; where these begin.
     ///
     /// # Errors
-    /// The datatype can't be described.
-    pub(super) fn message(&self, answer: u32, body: usize) -> Result<Vec<u8>> {
+    /// The datatype can't be described. Nothing has been appended then.
+    pub(super) fn append_to(&self, message: &mut Vec<u8>, answer: u32, body: usize) -> Result<usize> {
         let (kind, there, detail) = self.parts();
         let mut words = Vec::new();
-        let mut head = Head { kind, answer, detail, ..Head::default() };
+        let mut head = Head { kind, answer, detail, body: body as u64, ..Head::default() };
         if let Some(There { offset, count, datatype }) = there {
             datatype.describe(&mut words)?;
             (head.offset, head.count, head.described) = (*offset, *count, words.len() as u64);
         }
-        let mut message = Vec::with_capacity(HEAD + size_of_val(&words[..]) + body);
+        let start = message.len() + HEAD + size_of_val(&words[..]);
+        let no_memory = |_| Error::new(ErrorClass::NoMemory, format!("there is no memory for {body} bytes"));
+        message.try_reserve(HEAD + size_of_val(&words[..]) + filled_up(body)).map_err(no_memory)?;
         message.extend_from_slice(bytemuck::bytes_of(&head));
         message.extend_from_slice(bytemuck::cast_slice(&words));
-        message.resize(message.len() + body, 0);
-        Ok(message)
+        message.resize(start + filled_up(body), 0);
+        Ok(start)
     }
 
     fn parts(&self) -> (u32, Option<&There>, u64) {
         match self {
             Request::Put(there) => (PUT, Some(there), 0),
+            Request::PutApart(there) => (PUT_APART, Some(there), 0),
             Request::Get(there) => (GET, Some(there), 0),
             Request::Accumulate(there, operation) => (ACCUMULATE, Some(there), *operation as u64),
             Request::Fetch(there, operation) => (FETCH, Some(there), *operation as u64),
@@ -121,12 +144,14 @@ impl Request {
         }
     }
 
-    /// The request of a message, the tag of its answer, and what follows; `None` if it is none.
-    pub(super) fn of(message: &[u8]) -> Option<(Request, u32, &[u8])> {
+    /// The first request of a message, and what comes behind it; `None` if it is none.
+    pub(super) fn of(message: &[u8]) -> Option<(Read<'_>, &[u8])> {
         let (head, rest) = message.split_at_checked(HEAD)?;
         let head: Head = bytemuck::pod_read_unaligned(head);
         let described = usize::try_from(head.described).ok()?.checked_mul(size_of::<i64>())?;
-        let (described, body) = rest.split_at_checked(described)?;
+        let (described, rest) = rest.split_at_checked(described)?;
+        let bytes = usize::try_from(head.body).ok()?;
+        let (body, rest) = (rest.get(..bytes)?, rest.get(filled_up(bytes)..)?);
         let words: Vec<i64> = described.chunks_exact(size_of::<i64>()).map(bytemuck::pod_read_unaligned).collect();
         let there = || {
             let mut words = words.as_slice();
@@ -136,6 +161,7 @@ impl Request {
         let operation = || Predefined::ALL.get(usize::try_from(head.detail).ok()?).copied();
         let request = match head.kind {
             PUT => Request::Put(there()?),
+            PUT_APART => Request::PutApart(there()?),
             GET => Request::Get(there()?),
             ACCUMULATE => Request::Accumulate(there()?, operation()?),
             FETCH => Request::Fetch(there()?, operation()?),
@@ -148,13 +174,17 @@ impl Request {
             LIST => Request::List(head.detail),
             _ => return None,
         };
-        Some((request, head.answer, body))
+        Some((Read { request, answer: head.answer, body }, rest))
     }
 
     /// Whether the target answers it.
     pub(super) fn is_answered(&self) -> bool {
         match self {
-            Request::Put(_) | Request::Accumulate(..) | Request::Posted(_) | Request::Completed(_) => false,
+            Request::Put(_)
+            | Request::PutApart(_)
+            | Request::Accumulate(..)
+            | Request::Posted(_)
+            | Request::Completed(_) => false,
             Request::Get(_)
             | Request::Fetch(..)
             | Request::Swap(_)
@@ -217,17 +247,23 @@ impl Outcome {
     }
 }
 
-/// Reads a message, and writes and reads again what it asks for. For fuzzers.
+/// Reads the requests of a message, and writes and reads again what they ask for. For fuzzers.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read_request(message: &[u8]) {
-    let Some((request, answer, body)) = Request::of(message) else { return };
-    if let (_, Some(There { count, datatype, .. }), _) = request.parts() {
-        let _ = (datatype.reach(*count), datatype.packed_size(*count));
+    let mut left = message;
+    while let Some((Read { request, answer, body }, rest)) = Request::of(left) {
+        if let (_, Some(There { count, datatype, .. }), _) = request.parts() {
+            let _ = (datatype.reach(*count), datatype.packed_size(*count));
+        }
+        let mut again = Vec::new();
+        request.append_to(&mut again, answer, 0).expect("what was described can be described");
+        let (read, behind) = Request::of(&again).expect("it is a request");
+        assert!(read.answer == answer && read.body.is_empty() && behind.is_empty() && body.len() < left.len());
+        let mut same = Vec::new();
+        read.request.append_to(&mut same, answer, 0).expect("as before");
+        assert_eq!(same, again);
+        left = rest;
     }
-    let again = request.message(answer, 0).expect("what was described can be described");
-    let (read, same, rest) = Request::of(&again).expect("it is a request");
-    assert!(same == answer && rest.is_empty() && body.len() <= message.len());
-    assert_eq!(read.message(answer, 0).expect("as before"), again);
 }
 
 #[cfg(test)]
@@ -242,6 +278,7 @@ mod tests {
     fn all() -> Vec<Request> {
         vec![
             Request::Put(there()),
+            Request::PutApart(there()),
             Request::Get(there()),
             Request::Accumulate(there(), Predefined::Sum),
             Request::Fetch(there(), Predefined::NoOperation),
@@ -256,22 +293,44 @@ mod tests {
         ]
     }
 
+    fn message_of(request: &Request, answer: u32, body: &[u8]) -> Vec<u8> {
+        let mut message = Vec::new();
+        let start = request.append_to(&mut message, answer, body.len()).unwrap();
+        message[start..start + body.len()].copy_from_slice(body);
+        message
+    }
+
     #[test]
     fn requests_are_read_as_they_were_written() {
         for request in all() {
-            let mut message = request.message(5, 3).unwrap();
-            let len = message.len();
-            message[len - 3..].copy_from_slice(b"abc");
-            let (read, answer, body) = Request::of(&message).unwrap();
-            assert_eq!((answer, body), (5, &b"abc"[..]));
-            assert_eq!(read.message(5, 3).unwrap()[..len - 3], message[..len - 3], "{request:?} and {read:?}");
+            let message = message_of(&request, 5, b"abc");
+            let (Read { request: read, answer, body }, rest) = Request::of(&message).unwrap();
+            assert_eq!((answer, body, rest), (5, &b"abc"[..], &b""[..]));
+            assert_eq!(message_of(&read, 5, b"abc"), message, "{request:?} and {read:?}");
         }
+    }
+
+    #[test]
+    fn several_requests_of_a_message_follow_each_other() {
+        let mut message = Vec::new();
+        for (number, request) in all().iter().enumerate() {
+            let start = request.append_to(&mut message, number as u32, number).unwrap();
+            message[start..start + number].fill(number as u8);
+        }
+        let mut rest = message.as_slice();
+        for (number, request) in all().iter().enumerate() {
+            let (read, behind) = Request::of(rest).unwrap();
+            assert_eq!((read.answer, read.body), (number as u32, vec![number as u8; number].as_slice()));
+            assert_eq!(message_of(&read.request, 0, b""), message_of(request, 0, b""));
+            rest = behind;
+        }
+        assert!(rest.is_empty());
     }
 
     #[test]
     fn what_is_cut_short_or_changed_is_no_request_and_harms_nobody() {
         for request in all() {
-            let message = request.message(1, 0).unwrap();
+            let message = message_of(&request, 1, b"");
             for len in 0..message.len() {
                 assert!(Request::of(&message[..len]).is_none(), "{len} bytes of {request:?}");
             }
@@ -289,7 +348,7 @@ mod tests {
     fn any_bytes_are_a_request_or_none() {
         let mut random = fastrand::Rng::with_seed(7);
         for request in all() {
-            let message = request.message(3, 8).unwrap();
+            let message = message_of(&request, 3, &[0; 8]);
             for _ in 0..300 {
                 let mut wrong = message.clone();
                 for _ in 0..random.usize(1..4) {

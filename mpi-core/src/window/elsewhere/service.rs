@@ -1,7 +1,9 @@
 //! The target's part: what ranks of other nodes have asked for is done whenever this rank makes progress.
 //!
 //! Invariants: nothing here waits, or calls a function of the program. Requests of one origin are done in order, each
-//! as a whole. Who stands in line for the lock has drawn a number in the same words as ranks of this node do.
+//! as a whole, but for puts whose elements come in messages of their own: several may be arriving, and what is no such
+//! put is done after them. Who stands in line for the lock has drawn a number in the same words as ranks of this node
+//! do.
 
 use std::collections::VecDeque;
 
@@ -9,10 +11,10 @@ use rwmpi_protocol::Pattern;
 use rwmpi_protocol::window::{LockKind, Ticket};
 use rwmpi_transport::{PeerFault, ReadSpan, WriteSpan};
 
-use super::request::{Outcome, Request};
-use super::{OnItsWay, REQUEST, Started, There};
+use super::request::{Outcome, Read, Request};
+use super::{DATA, OnItsWay, REQUEST, Started, There};
 use crate::buffer::owned_span_mut;
-use crate::engine::Failure;
+use crate::engine::{Failure, OperationId};
 use crate::error::Error;
 use crate::reduction::{Operation, Predefined};
 use crate::window::Window;
@@ -22,13 +24,31 @@ use crate::window::target::Place;
 
 /// What a rank serves.
 pub(super) struct Service {
-    /// Requests that are arriving, in the order in which they were sent, and whose they are.
-    arriving: VecDeque<(usize, OnItsWay)>,
+    /// Messages of requests, in the order in which they were sent.
+    arriving: VecDeque<Arriving>,
+    /// Elements that go straight to this rank's memory.
+    receiving: Vec<Receiving>,
     /// By rank: what went wrong and has not been told yet.
     owed: Box<[Outcome]>,
     /// By rank: its place in the line for this rank's lock, once it has that.
     tickets: Box<[Option<Ticket>]>,
     line: Vec<Standing>,
+}
+
+/// A message of requests.
+struct Arriving {
+    origin: usize,
+    message: OnItsWay,
+    has_arrived: bool,
+    /// How many bytes of it have been served.
+    served: usize,
+}
+
+/// Elements of an origin that arrive where they belong.
+struct Receiving {
+    origin: usize,
+    id: OperationId,
+    bytes: usize,
 }
 
 /// A rank that stands in line.
@@ -47,6 +67,8 @@ enum Reply {
     Answer(Vec<u8>),
     /// An answer comes later.
     Later,
+    /// Its elements come next, and belong there.
+    Elements(WriteSpan<'static>),
 }
 
 type Served = std::result::Result<Reply, Outcome>;
@@ -55,14 +77,28 @@ impl Service {
     pub(super) fn new(ranks: usize) -> Service {
         Service {
             arriving: VecDeque::new(),
+            receiving: Vec::new(),
             owed: vec![Outcome::Done; ranks].into(),
             tickets: vec![None; ranks].into(),
             line: Vec::new(),
         }
     }
 
+    /// What the engine still writes to.
     pub(super) fn take_arriving(&mut self) -> impl Iterator<Item = OnItsWay> + use<> {
-        std::mem::take(&mut self.arriving).into_iter().map(|(_, message)| message)
+        let messages = std::mem::take(&mut self.arriving).into_iter();
+        let receiving = std::mem::take(&mut self.receiving).into_iter();
+        let in_place = receiving.map(|one| OnItsWay { id: one.id, bytes: Vec::new() });
+        messages.filter(|one| !one.has_arrived).map(|one| one.message).chain(in_place)
+    }
+
+    fn is_receiving(&self, origin: usize) -> bool {
+        self.receiving.iter().any(|one| one.origin == origin)
+    }
+
+    /// Tells the origin with the next answer, if it was worse than what is to be told already.
+    fn owe(&mut self, origin: usize, outcome: Outcome) {
+        self.owed[origin] = self.owed[origin].max(outcome);
     }
 }
 
@@ -80,26 +116,88 @@ fn outcome(error: &Error) -> Outcome {
 }
 
 impl Window {
-    /// Does what ranks of other nodes have asked for, as far as that is possible now; true if there was anything.
+    /// Does what ranks of other nodes have asked for, as far as that is possible now, and sends what this rank asks for;
+    /// true if there was anything.
     pub(in crate::window) fn serve(&self) -> std::result::Result<bool, Failure> {
+        let unsent = self.elsewhere().unsent.borrow().ranks.clone();
+        unsent.iter().try_for_each(|&rank| self.start_requests(rank))?;
         let mut service = self.elsewhere().service.borrow_mut();
-        let mut any = self.accept(&mut service)?;
-        // Of each rank's requests in order, until one has not arrived as a whole.
-        let (mut place, mut late) = (0, Vec::new());
-        while let Some((origin, message)) = service.arriving.get(place) {
-            let arrived = if late.contains(origin) { None } else { self.process().engine().collect(message.id) };
-            let Some(arrived) = arrived else {
-                late.push(*origin);
+        let mut any = self.accept(&mut service)? | self.collect_received(&mut service);
+        // Of each rank's messages in order, until one can't be served as a whole.
+        let (mut place, mut held) = (0, Vec::new());
+        while place < service.arriving.len() {
+            let origin = service.arriving[place].origin;
+            if held.contains(&origin) || !self.has_arrived(&mut service.arriving[place]) {
+                held.push(origin);
                 place += 1;
                 continue;
-            };
-            any = true;
-            if let Some((origin, message)) = service.arriving.remove(place) {
-                let request = arrived.ok().and_then(|_| Request::of(&message.bytes));
-                self.serve_request(&mut service, origin, request)?;
+            }
+            let Some(mut arrived) = service.arriving.remove(place) else { break };
+            let before = arrived.served;
+            let is_served = self.serve_message(&mut service, &mut arrived)?;
+            any |= is_served || arrived.served > before;
+            if !is_served {
+                held.push(origin);
+                service.arriving.insert(place, arrived);
+                place += 1;
             }
         }
         Ok(self.serve_line(&mut service)? || any)
+    }
+
+    /// Whether a message is here. What can't be received is a message without a request.
+    fn has_arrived(&self, arriving: &mut Arriving) -> bool {
+        if !arriving.has_arrived
+            && let Some(arrived) = self.process().engine().collect(arriving.message.id)
+        {
+            arriving.has_arrived = true;
+            if arrived.is_err() {
+                arriving.message.bytes = vec![0];
+            }
+        }
+        arriving.has_arrived
+    }
+
+    /// Serves the requests of a message; false if one of them has to wait for elements that are still to come.
+    fn serve_message(&self, service: &mut Service, arrived: &mut Arriving) -> std::result::Result<bool, Failure> {
+        let Arriving { origin, message, served, .. } = arrived;
+        while *served < message.bytes.len() {
+            let Some((read, rest)) = Request::of(&message.bytes[*served..]) else {
+                service.owe(*origin, Outcome::Refused);
+                return Ok(true);
+            };
+            if service.is_receiving(*origin) && !matches!(read.request, Request::PutApart(_)) {
+                return Ok(false);
+            }
+            *served = message.bytes.len() - rest.len();
+            self.serve_request(service, *origin, read)?;
+        }
+        Ok(true)
+    }
+
+    /// Forgets what has come to where it belongs; true if there was anything.
+    fn collect_received(&self, service: &mut Service) -> bool {
+        let before = service.receiving.len();
+        let mut receiving = std::mem::take(&mut service.receiving);
+        receiving.retain(|one| match self.process().engine().collect(one.id) {
+            None => true,
+            Some(Ok(completion)) if completion.bytes == one.bytes as u64 => false,
+            Some(_) => {
+                service.owe(one.origin, Outcome::Refused);
+                false
+            }
+        });
+        service.receiving = receiving;
+        service.receiving.len() < before
+    }
+
+    /// Has the next elements of an origin that have a message of their own arrive there.
+    fn receive_apart(&self, service: &mut Service, origin: usize, into: WriteSpan<'static>) -> Started {
+        let (context, source) = (self.shared.communicator.context(), self.shared.targets[origin].peer);
+        let pattern = Pattern { context, source: Some(source), tag: Some(DATA) };
+        let id = self.process().engine().start_span_receive(pattern, into)?;
+        service.receiving.push(Receiving { origin, id, bytes: into.len() });
+        Ok(())
     }
 
     /// Takes the requests that have begun to arrive.
@@ -122,22 +220,21 @@ impl Window {
             // What has no room is cut short, and so is no request.
             let id = engine.start_matched_receive(message, owned_span_mut(&mut bytes).into())?;
             drop(engine);
-            service.arriving.push_back((origin, OnItsWay { id, bytes }));
+            let message = OnItsWay { id, bytes };
+            service.arriving.push_back(Arriving { origin, message, has_arrived: false, served: 0 });
         }
     }
 
-    fn serve_request(&self, service: &mut Service, origin: usize, request: Option<(Request, u32, &[u8])>) -> Started {
-        let Some((request, answer, body)) = request else {
-            service.owed[origin] = service.owed[origin].max(Outcome::Refused);
-            return Ok(());
-        };
+    fn serve_request(&self, service: &mut Service, origin: usize, read: Read<'_>) -> Started {
+        let Read { request, answer, body } = read;
         let is_answered = request.is_answered() && answer != REQUEST;
         match self.served(service, origin, &request, answer, body) {
             Ok(Reply::Answer(bytes)) if is_answered => self.answer(service, origin, answer, Outcome::Done, bytes),
+            Ok(Reply::Elements(into)) => self.receive_apart(service, origin, into),
             Ok(Reply::Nothing | Reply::Later | Reply::Answer(_)) => Ok(()),
             Err(outcome) if is_answered => self.answer(service, origin, answer, outcome, vec![0; Outcome::BYTES]),
             Err(outcome) => {
-                service.owed[origin] = service.owed[origin].max(outcome);
+                service.owe(origin, outcome);
                 Ok(())
             }
         }
@@ -150,6 +247,14 @@ impl Window {
                 whole(&place, body)?;
                 place.write(body.into()).map_err(|error| outcome(&error))?;
                 Ok(Reply::Nothing)
+            }
+            Request::PutApart(there) => {
+                let run = self.place_of(there).and_then(|place| place.direct_run().ok_or(Outcome::Refused));
+                // What does not belong to this rank's memory is received, too, but finds no room.
+                Ok(Reply::Elements(run.unwrap_or_else(|outcome| {
+                    service.owe(origin, outcome);
+                    WriteSpan::EMPTY
+                })))
             }
             Request::Get(there) => {
                 let place = self.place_of(there)?;
