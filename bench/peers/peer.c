@@ -14,6 +14,8 @@
  *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
  *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
  *   mpiexec -n 2 ./peer windows 8 1048576          one-sided operations, epochs, a target that computes, making of windows
+ *   mpiexec -n 2 ./peer contention                 all ranks on one rank's memory at once; also -n 4
+ *   mpiexec -n 2 ./peer puts 8 1048576             puts alone, for networks
  *   mpiexec -n 2 ./peer partitioned 1048576        from the last partition's readiness to the arrival of all, beside a persistent send
  *   mpiexec -n 2 ./peer files 16777216             one file of that many bytes: contiguous, interleaved, shared pointer, behind a computation; also -n 4
  *   mpiexec -n 2 ./peer spawned                    starting two processes
@@ -24,7 +26,7 @@
  *                                                  iallreduce, ialltoall, alltoallv, allgatherv, reduce_scatter, scan
  *
  * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping,
- * latency and bandwidth are those of a raw connection over loopback between the same two processes: what any library over TCP can reach; with
+ * latency, bandwidth and puts are those of a raw connection over loopback between the same two processes: what any library over TCP can reach; with
  * PEER_RAW=passed, read or both, latency, static, stack and collectives are those of two processes that do nothing but copy (raw_memory.h).
  *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. Each benchmark is in a file of its own beside this
@@ -33,6 +35,7 @@
 #include "peer/abstraction.h"
 #include "peer/calls.h"
 #include "peer/collectives.h"
+#include "peer/contention.h"
 #include "peer/files.h"
 #include "peer/measure.h"
 #include "peer/messages.h"
@@ -56,7 +59,7 @@ static int has_way(const char *what, size_t bytes) {
 
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "", *level = getenv("PEER_LEVEL");
-    int barrier = !strcmp(what, "barrier"), threaded = !strcmp(what, "threads"), provided;
+    int barrier = !strcmp(what, "barrier"), threaded = !strcmp(what, "threads"), contends = !strcmp(what, "contention"), provided;
     int required = threaded || (level && !strcmp(level, "multiple")) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, required, &provided);
     own_path = argv[0];
@@ -68,8 +71,8 @@ int main(int argc, char **argv) {
     if (raw_way) way = !strcmp(raw_way, "passed") ? PASSED : !strcmp(raw_way, "read") ? READ : !strcmp(raw_way, "both") ? BOTH : BY_SOCKET;
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = is_memory() ? collectives[i].by_memory : collectives[i].call;
-    if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective && strcmp(what, "files"))) {
-        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|windows|partitioned|files|abstraction SIZES, peer calls, peer pack, peer spawned, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+    if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective && !contends && strcmp(what, "files"))) {
+        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|windows|puts|partitioned|files|abstraction SIZES, peer calls, peer pack, peer spawned, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer contention, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -90,6 +93,7 @@ int main(int argc, char **argv) {
         measure("MPI_Send to nobody", sends_to_nobody, 0);
     }
     if (!strcmp(what, "pack")) packs();
+    for (int is_allocated = 1; contends && is_allocated >= 0; is_allocated--) contention(is_allocated);
     if (!strcmp(what, "spawned")) measure("spawn 2", spawn_children, 0);
     for (int i = 2; i < argc && !barrier; i++) {
         size_t bytes = strtoull(argv[i], NULL, 10);
@@ -120,6 +124,8 @@ int main(int argc, char **argv) {
                 measure(without_library ? "look at 64 lines" : "wait for nothing", nothing_left, bytes);
         } else if (!strcmp(what, "windows")) {
             for (int is_allocated = 1; is_allocated >= 0; is_allocated--) on_windows(bytes, is_allocated, i == 2);
+        } else if (!strcmp(what, "puts")) {
+            puts_over_network(bytes);
         } else if (!strcmp(what, "partitioned")) {
             partitions(bytes);
         } else if (!strcmp(what, "files")) {

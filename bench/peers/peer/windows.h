@@ -2,6 +2,7 @@
  * an epoch costs by itself is measured for itself. */
 #pragma once
 #include "measure.h"
+#include "messages.h"
 #include "overlap.h"
 
 enum { BURST = 64, TARGET_COMPUTES_US = 10000 };
@@ -15,16 +16,18 @@ static struct {
 
 static void make_window(size_t bytes, int is_allocated) {
     window.is_allocated = is_allocated;
-    window.own = calloc(1, bytes + 65536);
+    size_t with_flag = bytes + sizeof(uint64_t);
+    window.own = calloc(1, with_flag + 65536);
     window.here = calloc(2, bytes);
     window.base = window.own;
-    if (is_allocated) MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.base, &window.handle);
-    else MPI_Win_create(window.own, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.handle);
-    memset(window.base, 0, bytes);
+    if (is_allocated) MPI_Win_allocate(with_flag, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.base, &window.handle);
+    else MPI_Win_create(window.own, with_flag, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.handle);
+    memset(window.base, 0, with_flag);
     memset(window.here, 0, 2 * bytes);
     MPI_Group world;
+    int other = rank == 0;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_incl(world, 1, &peer, &window.other);
+    MPI_Group_incl(world, 1, &other, &window.other);
     MPI_Group_free(&world);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -156,6 +159,29 @@ static void target_computes(int iterations, size_t bytes) {
     }
 }
 
+/* Data and then a flag into the other's memory, which looks at the flag, and back. The libraries get their turn now and then. */
+static void put_with_flag(int iterations, size_t bytes) {
+    volatile uint64_t *flag = (volatile uint64_t *)(window.base + bytes);
+    static uint64_t turn;
+    MPI_Win_lock_all(0, window.handle);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = now_us();
+    for (int i = 0; i < 2 * iterations; i++) {
+        turn++;
+        if ((int)(turn & 1) == rank) {
+            MPI_Put(window.here, (int)bytes, MPI_CHAR, peer, 0, (int)bytes, MPI_CHAR, window.handle);
+            MPI_Win_flush(peer, window.handle);
+            MPI_Put(&turn, 8, MPI_CHAR, peer, (MPI_Aint)bytes, 8, MPI_CHAR, window.handle);
+            MPI_Win_flush(peer, window.handle);
+        } else {
+            for (int looks = 1; *flag != turn; looks++)
+                if (looks % 64 == 0) MPI_Win_flush(peer, window.handle);
+        }
+    }
+    keep((now_us() - start) / (2 * iterations));
+    MPI_Win_unlock_all(window.handle);
+}
+
 static void made_and_freed(int iterations, size_t bytes) {
     double start = now_us();
     for (int i = 0; i < iterations; i++) {
@@ -192,7 +218,44 @@ static void on_windows(size_t bytes, int is_allocated, int is_first) {
         snprintf(name, sizeof name, "%s, %s", epochs[i].name, kind);
         measure(name, epochs[i].batch, bytes);
     }
+    snprintf(name, sizeof name, "put with flag, %s", kind);
+    measure(name, put_with_flag, bytes);
     snprintf(name, sizeof name, "made and freed, %s", kind);
     measure(name, made_and_freed, bytes);
+    free_window();
+}
+
+/* puts: those over a network, beside a raw connection. */
+static void put_and_flush(int iterations, size_t bytes) {
+    if (way == BY_LIBRARY) {
+        operate_and_flush(iterations, bytes);
+        return;
+    }
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        move_by_socket(window.here, bytes, rank == 0);
+        move_by_socket(window.here, 1, rank == 1);
+    }
+    keep((now_us() - start) / iterations);
+}
+
+static void puts_and_flush(int iterations, size_t bytes) {
+    if (way == BY_LIBRARY) {
+        operate_often(iterations, bytes);
+        return;
+    }
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        for (int n = 0; n < BURST; n++) move_by_socket(window.here, bytes, rank == 0);
+        move_by_socket(window.here, 1, rank == 1);
+    }
+    keep((now_us() - start) / (iterations * BURST));
+}
+
+static void puts_over_network(size_t bytes) {
+    make_window(bytes, 1);
+    one_sided = &operations[0];
+    measure("put, flush", put_and_flush, bytes);
+    measure("put, one of many", puts_and_flush, bytes);
     free_window();
 }
