@@ -39,7 +39,7 @@ pub(crate) fn details(hung: &[(usize, Answer)]) -> String {
         let _ = writeln!(text, "  deadlock: rank {alone} waits for itself");
     }
     mismatched(&mut text, hung);
-    in_another_order(&mut text, hung, &cycle);
+    of_collectives(&mut text, hung, &cycle);
     text
 }
 
@@ -78,10 +78,14 @@ fn place_and_wait(answer: &Answer) -> String {
     let things = things.join("; ");
     match answer.awaited {
         0 => format!("in {call}"),
-        1 => format!("in {call}, waits for a {things}"),
+        1 => format!("in {call}, waits for {} {things}", article(&things)),
         count if answer.any => format!("in {call}, waits for the first of {count}: {things}"),
         count => format!("in {call}, waits for all of {count}: {things}"),
     }
+}
+
+fn article(thing: &str) -> &'static str {
+    if thing.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 /// "receive from rank 1, tag 7", of what is known as "receive, tag 7".
@@ -161,13 +165,20 @@ fn mismatched(text: &mut String, hung: &[(usize, Answer)]) {
     }
 }
 
-/// Whether ranks that need each other are in collectives of different communicators.
-fn in_another_order(text: &mut String, hung: &[(usize, Answer)], cycle: &[usize]) {
+/// What there is to say of ranks that need each other where all are in collectives.
+fn of_collectives(text: &mut String, hung: &[(usize, Answer)], cycle: &[usize]) {
     let there = hung.iter().filter(|(rank, _)| cycle.contains(rank));
-    let numbers: Option<Vec<u32>> = there.map(|(_, answer)| answer.collective).collect();
-    if numbers.is_some_and(|numbers| numbers.iter().any(|&number| number != numbers[0])) {
+    let calls: Option<Vec<(u32, &str)>> =
+        there.map(|(_, answer)| Some((answer.collective?, answer.call.as_str()))).collect();
+    let Some([first, others @ ..]) = calls.as_deref() else { return };
+    if others.iter().any(|(number, _)| *number != first.0) {
         text.push_str(
             "  ranks call collectives of these communicators in a different order: it must be the same on all\n",
+        );
+    } else if !others.is_empty() && others.iter().all(|call| call == first) {
+        text.push_str(
+            "  these are in the same call, and yet wait for each other: do all name the same root, and as many elements? \
+             mpiexec --check compares them\n",
         );
     }
 }
@@ -231,6 +242,8 @@ mod tests {
         assert!(!told.contains("deadlock"), "{told}");
         let both = [0, 1].map(|rank| (rank, answer("MPI_Probe", &[(Partner::Any, "probe, tag 6")])));
         assert!(text(&both).contains("  ranks 0-1, in MPI_Probe, wait for a probe from any rank, tag 6\n"));
+        let epoch = [(0, answer("MPI_Win_start", &[(Partner::Rank(1), "epoch of a window")]))];
+        assert!(text(&epoch).contains("waits for an epoch of a window from rank 1\n"));
         let alone = [(0, answer("MPI_Recv", &[(Partner::Rank(0), "receive, tag 2")]))];
         assert!(text(&alone).contains("deadlock: rank 0 waits for itself"));
     }
@@ -254,6 +267,16 @@ mod tests {
         let told = text(&elsewhere);
         assert!(!told.contains("do not go together"), "these are different communicators: {told}");
         assert!(told.contains("collectives of these communicators in a different order"), "{told}");
+    }
+
+    #[test]
+    fn who_waits_for_each_other_in_the_same_collective_may_differ_in_the_root() {
+        let scatter = |rank, root| (rank, collective("MPI_Scatter", root, 0));
+        assert!(text(&[scatter(0, 1), scatter(1, 0)]).contains("do all name the same root"));
+        // Rank 2 is about to do what both wait for.
+        let barrier = |rank| (rank, collective("MPI_Barrier", 2, 0));
+        let hung = [barrier(0), barrier(1), (2, answer("MPI_Recv", &[(Partner::Rank(0), "receive, tag 5")]))];
+        assert!(!text(&hung).contains("same root"));
     }
 
     #[test]

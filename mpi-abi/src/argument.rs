@@ -7,7 +7,6 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
-pub use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
 use rwmpi_core::datatype::{Basic, Datatype};
@@ -17,9 +16,7 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result};
 
 use crate::error::Outcome;
 use crate::interface::{Abi, StatusValue};
-
-/// The address of a function of the program; its type depends on the call.
-pub type Function = *const c_void;
+pub use crate::interface::{Function, c_char, c_int, c_void};
 
 #[cold]
 fn null(what: &str) -> Error {

@@ -40,7 +40,6 @@ pub mod handle_table;
 mod in_place;
 pub mod info;
 pub mod initialization;
-pub mod interface;
 pub mod language;
 mod memory;
 mod noting;
@@ -66,6 +65,7 @@ pub mod window;
 
 pub use big_lock::{Place, in_turn, in_turn_at, short_or_whole, try_short};
 pub use error::{Failed, Outcome, Subject, conclude, settle, unsupported};
-pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
 pub use memory::LibraryMemory;
 pub use panic::report_panics;
+pub use rwmpi_interface as interface;
+pub use rwmpi_interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};

@@ -2,6 +2,8 @@
 
 use std::panic::{Location, PanicHookInfo, set_hook};
 
+use rwmpi_interface::panic::{at, own_fault};
+
 use crate::big_lock::{BIG_LOCKS, BROKEN_PROMISE};
 use crate::error::end_at_once;
 
@@ -19,12 +21,9 @@ fn end_at_panic(panic: &PanicHookInfo<'_>) {
 /// What the user is told.
 fn sentence(what: &str, place: Option<&Location<'_>>, with_others: bool) -> String {
     let what = what.replace('\n', " ");
-    let place = place.map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
     match with_others {
-        true => format!("{BROKEN_PROMISE} (noticed{place}: {what})"),
-        false => {
-            format!("rwmpi has failed{place}: {what}. This is a fault of rwmpi, not of the program: please report it")
-        }
+        true => format!("{BROKEN_PROMISE} (noticed{}: {what})", at(place)),
+        false => own_fault(&what, place),
     }
 }
 

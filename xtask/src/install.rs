@@ -13,7 +13,7 @@ use rwmpi_abi_table::{Interface, fortran_header, fortran_module, fortran_module_
 
 use crate::manual;
 use crate::process;
-use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspace};
+use crate::workspace::{BENCHMARKS, LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, Workspace};
 
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
@@ -95,8 +95,17 @@ const LIBRARIES: [Library; 4] = [
 pub enum Profile {
     /// For users.
     Release,
-    /// For tests: quickly built, and no programs but the launcher.
+    /// For tests: quickly built.
     Dev,
+}
+
+/// Which programs there are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// Those that users of MPI need.
+    Launcher,
+    /// The benchmarks, too.
+    WithBenchmarks,
 }
 
 /// How further names of a library are made.
@@ -108,35 +117,28 @@ enum Names {
     Scripts,
 }
 
-/// Builds everything and copies it to `prefix`.
-pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()> {
-    let (packages, programs) = match profile {
-        Profile::Release => (ONLY_PROGRAMS, PROGRAMS),
-        Profile::Dev => (ONLY_LAUNCHER, LAUNCHER),
-    };
-    build(workspace, prefix, profile, packages, programs, Names::Links)
+/// Builds launcher and libraries, and what else is wanted, and copies all to `prefix`.
+pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile, programs: Programs) -> Result<()> {
+    build(workspace, prefix, profile, programs, Names::Links)
 }
 
 /// Builds launcher and libraries, and copies them to `prefix` without any links.
 pub fn without_links(workspace: &Workspace, prefix: &Path) -> Result<()> {
-    build(workspace, prefix, Profile::Release, ONLY_LAUNCHER, LAUNCHER, Names::Scripts)
+    build(workspace, prefix, Profile::Release, Programs::Launcher, Names::Scripts)
 }
 
-fn build(
-    workspace: &Workspace,
-    prefix: &Path,
-    profile: Profile,
-    packages: &[&str],
-    programs: &[&str],
-    names: Names,
-) -> Result<()> {
+fn build(workspace: &Workspace, prefix: &Path, profile: Profile, programs: Programs, names: Names) -> Result<()> {
     let (options, folder): (&[&str], _) = match profile {
         Profile::Release => (&["build", "--release"], "release"),
         Profile::Dev => (&["build"], "debug"),
     };
+    let (packages, benchmarks) = match programs {
+        Programs::Launcher => (ONLY_LAUNCHER, &[][..]),
+        Programs::WithBenchmarks => (ONLY_PROGRAMS, BENCHMARKS),
+    };
     process::run(workspace.cargo(options).args(packages))?;
     let built = workspace.target().join(folder);
-    for program in programs {
+    for program in LAUNCHER.iter().chain(benchmarks) {
         copy(&built.join(program), &prefix.join("bin").join(program))?;
     }
     for wrapper in WRAPPERS {

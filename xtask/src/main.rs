@@ -31,6 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use install::{Profile, Programs};
 use workspace::Workspace;
 
 /// Work on rwmpi: test, check, measure, install.
@@ -106,11 +107,14 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Builds for release and installs programs, compiler wrappers, libraries, headers, manual pages and completions
+    /// Builds for release and installs launcher, compiler wrappers, libraries, headers, manual pages and completions
     Install {
         /// Where to: DIR/bin, DIR/lib, DIR/include
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
+        /// The programs npb and mpi-bench, too, which nobody needs who only builds and runs programs
+        #[arg(long)]
+        with_benchmarks: bool,
     },
 }
 
@@ -134,7 +138,10 @@ fn run(command: Command) -> Result<()> {
         Command::Publishable => verify::publishable(&workspace),
         Command::Options => manual::write_book(&workspace),
         Command::Wheel { check } => wheel::run(&workspace, check),
-        Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
+        Command::Install { prefix, with_benchmarks } => {
+            let programs = if with_benchmarks { Programs::WithBenchmarks } else { Programs::Launcher };
+            install::run(&workspace, &prefix, Profile::Release, programs)
+        }
         Command::Foreign { wanted, transport } => foreign::run(&workspace, &wanted, transport),
     }
 }

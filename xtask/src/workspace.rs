@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The programs that users run.
-pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "rwmpi-console", "npb", "mpi-bench"];
+/// The benchmarks.
+pub const BENCHMARKS: &[&str] = &["npb", "mpi-bench"];
 /// The launcher under its names, and what it has done by another program.
 pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun", "rwmpi-console"];
 /// What tells cargo to build launcher and libraries, and nothing else.

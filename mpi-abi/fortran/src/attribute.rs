@@ -4,8 +4,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use rwmpi_abi::Abi;
-use rwmpi_abi::argument::Function;
+use rwmpi_interface::Abi;
+use rwmpi_interface::Function;
 
 use crate::handle::give_handle;
 use crate::integer::Value;
@@ -129,7 +129,7 @@ pub unsafe fn give_attribute<A: Abi, V: Value>(place: *mut V, key: c_int, attrib
 
 #[cfg(test)]
 mod tests {
-    use rwmpi_abi::{Constants, Mpich, Standard};
+    use rwmpi_interface::{Constants, Mpich, Standard};
 
     use super::*;
 

@@ -7,7 +7,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 
-use rwmpi_abi::Abi;
+use rwmpi_interface::Abi;
 
 /// A common block of `N` bytes. Nobody reads or writes it.
 #[repr(C, align(32))]

@@ -7,7 +7,7 @@
 
 use std::ffi::c_int;
 
-use rwmpi_abi::Abi;
+use rwmpi_interface::Abi;
 use smallvec::SmallVec;
 
 use crate::section::{Dimension, Section};

@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 
-use rwmpi_abi::Abi;
+use rwmpi_interface::Abi;
 use smallvec::SmallVec;
 
 /// The handle with that integer.
@@ -86,7 +86,7 @@ impl<A: Abi> Handles<A> {
 
 #[cfg(test)]
 mod tests {
-    use rwmpi_abi::{Mpich, Standard};
+    use rwmpi_interface::{Mpich, Standard};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use rwmpi_abi::Abi;
+use rwmpi_interface::Abi;
 
 /// An integer that is a pointer in C: an attribute, or what callbacks get.
 pub trait Value: Copy + Default {
@@ -63,7 +63,7 @@ pub fn with_zero_byte(length: c_int) -> c_int {
 
 #[cfg(test)]
 mod tests {
-    use rwmpi_abi::{Constants, Standard};
+    use rwmpi_interface::{Constants, Standard};
 
     use super::*;
 

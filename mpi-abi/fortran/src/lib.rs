@@ -19,6 +19,7 @@ mod description;
 mod handle;
 mod integer;
 mod neighborhood;
+mod panic;
 mod refusal;
 mod representation;
 mod request;
@@ -31,6 +32,7 @@ pub use common::{Block, choice, error_codes, status, weights};
 pub use handle::{Handles, file, give_file, give_handle, handle};
 pub use integer::{Value, count_from_one, widened, with_zero_byte};
 pub use neighborhood::{neighbors, peers};
+pub use panic::report_panics;
 pub use refusal::Subject;
 pub use representation::{
     conversion, measure_representation, read_representation, representation_state, write_representation,

@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 
-use rwmpi_abi::Abi;
+use rwmpi_interface::Abi;
 
 // As the standard ABI has them. The other never needs them: its arrays of handles are passed as they are.
 unsafe extern "C" {

@@ -4,7 +4,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::sync::{Mutex, PoisonError};
 
-use rwmpi_abi::Abi;
+use rwmpi_interface::Abi;
 
 use crate::buffers::give_code;
 

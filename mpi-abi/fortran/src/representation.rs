@@ -7,8 +7,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use rwmpi_abi::Abi;
-use rwmpi_abi::argument::Function;
+use rwmpi_interface::Abi;
+use rwmpi_interface::Function;
 
 use crate::handle::give_handle;
 

@@ -3,8 +3,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use rwmpi_abi::Abi;
-use rwmpi_abi::argument::Function;
+use rwmpi_interface::Abi;
+use rwmpi_interface::Function;
 
 /// What C keeps as extra state of a request.
 struct State {

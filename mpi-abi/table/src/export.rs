@@ -25,9 +25,10 @@ use crate::bodies::Bodies;
 use crate::function::{Base, Form, Function, Parameter};
 use crate::place::place;
 
-/// What a library does when it is loaded, before any of its functions is called.
-pub(crate) const AT_LOADING: &str = "#[used]\n#[unsafe(link_section = \".init_array\")]\n\
-     static AT_LOADING: extern \"C\" fn() = rwmpi_abi::report_panics;\n";
+/// Has a library call that function when it is loaded, before any of its own is called.
+pub(crate) fn at_loading(function: &str) -> String {
+    format!("#[used]\n#[unsafe(link_section = \".init_array\")]\nstatic AT_LOADING: extern \"C\" fn() = {function};\n")
+}
 
 const KEYWORDS: &[&str] = &["type", "in", "ref", "fn", "match", "loop", "move", "use"];
 
@@ -241,7 +242,7 @@ fn with_short_form(text: &mut String, form: &Form<'_>, arguments: &[Argument], b
 /// the interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
-    text.push_str(AT_LOADING);
+    text.push_str(&at_loading("rwmpi_abi::report_panics"));
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
         let expression = match bodies.short_path(form.function) {

@@ -153,6 +153,10 @@ fn who(rank: usize) -> String {
 fn what_became_of_peer(failure: &Failure, rank: impl Fn(u32) -> usize) -> String {
     match *failure {
         Failure::Fault(fault) => format!("rank {}: {}", rank(fault.peer as u32), fault.what),
+        Failure::Remote { peer, error: error @ RemoteError::Refused } => format!(
+            "copying from or to rank {}: {error}. Do all ranks name the same root, the same type and as many elements?",
+            rank(peer)
+        ),
         Failure::Remote { peer, error } => format!("copying from or to rank {}: {error}", rank(peer)),
         Failure::Push(PushError::PeerLost { peer }) => {
             format!("rank {} is gone: it has ended, or the connection to it is broken", rank(peer as u32))
@@ -167,8 +171,8 @@ fn what_became_of_peer(failure: &Failure, rank: impl Fn(u32) -> usize) -> String
 #[cold]
 fn other_length(rank: usize, length: &str, expected: u64) -> String {
     format!(
-        "rank {rank} takes part with {length} where this rank expects {expected}. All ranks must name the same type and as many \
-         elements"
+        "rank {rank} takes part with {length} where this rank expects {expected}. Do all ranks call the same, with the same root, \
+         type and count? mpiexec --check tells"
     )
 }
 

@@ -2,8 +2,10 @@
 //! message and no job.
 
 use crate::launcher_support::{mpiexec, mpiexec_sh};
+use rwmpi_tests::binary;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// An empty directory of this test's own.
 fn scratch(name: &str) -> PathBuf {
@@ -57,6 +59,19 @@ fn what_this_build_is_can_be_asked_without_a_program() {
         assert!(finished.stdout.starts_with("rwmpi build details:\n"), "{finished:?}");
         assert!(finished.stdout.contains(&format!("Version:                         {}\n", env!("CARGO_PKG_VERSION"))));
     }
+}
+
+#[test]
+fn mpirun_is_the_mpiexec_beside_it() {
+    let finished = Command::new(binary("mpirun")).args(["-n", "1", "sh", "-c", "exit 7"]).output().unwrap();
+    assert_eq!(finished.status.code(), Some(7));
+    let folder = scratch("mpirun");
+    fs::copy(binary("mpirun"), folder.join("mpirun")).unwrap();
+    let finished = Command::new(folder.join("mpirun")).args(["-n", "1", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&finished.stderr);
+    let missing = folder.join("mpiexec").display().to_string();
+    assert!(!finished.status.success() && said.contains(&missing), "{said}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -36,7 +36,13 @@ fn report(options: &[&str], ranks: u32, program: &Path, kind: &str) -> String {
         std::fs::write(&tuning, "slots_ranks_max = 1\nslots_ranks_max_in_turns = 1\n").expect("it can be written");
         mpiexec.env("RWMPI_TUNING", tuning);
     }
-    mpiexec.args(options).args(["--timeout", TIMEOUT, "-n", &ranks.to_string()]).arg(program).arg(kind);
+    mpiexec.args(options).args(["-n", &ranks.to_string()]).arg(program).arg(kind);
+    until_it_is_said(mpiexec)
+}
+
+/// Starts `mpiexec` and returns what it says; a job that hangs is ended once that is said.
+pub fn until_it_is_said(mut mpiexec: Command) -> String {
+    mpiexec.env("MPIEXEC_TIMEOUT", TIMEOUT);
     let mut mpiexec = mpiexec.stderr(Stdio::piped()).spawn().expect("mpiexec starts");
     let mut said = BufReader::new(mpiexec.stderr.take().expect("it is piped"));
     let mut lines = String::new();

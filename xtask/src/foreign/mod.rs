@@ -43,7 +43,7 @@ impl Case {
 /// told of it.
 pub fn run(workspace: &Workspace, wanted: &str, transport: Option<String>) -> Result<()> {
     let cache = Cache::new(workspace.target().join("foreign"), transport)?;
-    install::run(workspace, &cache.prefix(), install::Profile::Dev)?;
+    install::run(workspace, &cache.prefix(), install::Profile::Dev, install::Programs::Launcher)?;
     let mut lines = Vec::new();
     let mut failed = 0;
     for case in programs::all().into_iter().filter(|case| case.name.contains(wanted)) {

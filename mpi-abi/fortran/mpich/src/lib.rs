@@ -6,11 +6,10 @@
 // Some procedures do nothing.
 #![allow(unused_unsafe)]
 
-use rwmpi_abi::argument::{Function, c_char, c_int, c_void};
-use rwmpi_abi::{Abi, Constants};
 use rwmpi_fortran as glue;
+use rwmpi_interface::{Abi, Constants, Function, c_char, c_int, c_void};
 
-type A = rwmpi_abi::Mpich;
+type A = rwmpi_interface::Mpich;
 
 rwmpi_fortran::common_blocks!(5);
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::f08::{self, specifics};
 use super::{ATTRIBUTE_OBJECTS, Kind, NO_CONVERSION, has_error_code, is_bound, kind, sizes};
-use crate::export::{AT_LOADING, argument, result};
+use crate::export::{argument, at_loading, result};
 use crate::function::{Function, Parameter};
 
 /// One argument: what it is in Fortran, and what is done for the call of C.
@@ -359,10 +359,10 @@ fn no_conversion(text: &mut String) {
 }
 
 /// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the
-/// conversions as `glue`, and everything in `rwmpi_abi::argument`.
+/// conversions as `glue`, and everything in `rwmpi_interface`.
 pub fn fortran_exports(functions: &[Function]) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
-    text.push_str(AT_LOADING);
+    text.push_str(&at_loading("glue::report_panics"));
     text.push_str("unsafe extern \"C-unwind\" {\n");
     let only_there: Vec<Function> = specifics(functions).into_iter().filter(|function| !is_bound(function)).collect();
     for one in functions.iter().filter(|function| is_bound(function)).chain(&only_there) {

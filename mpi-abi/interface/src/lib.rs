@@ -9,8 +9,13 @@
 //!
 //! The generation is never 0, which keeps them apart from the MPICH ABI's predefined datatypes that look like dynamic
 //! ones.
+//!
+//! The Fortran libraries need this, and nothing else of what the C libraries are made of.
+#![forbid(unsafe_code)]
 
-use std::ffi::c_int;
+pub mod panic;
+
+pub use std::ffi::{c_char, c_int, c_void};
 
 include!(concat!(env!("OUT_DIR"), "/constants.rs"));
 
@@ -18,6 +23,9 @@ include!(concat!(env!("OUT_DIR"), "/constants.rs"));
 pub const MPICH_UNWEIGHTED: isize = 10;
 /// Address of MPI_WEIGHTS_EMPTY in the MPICH interface, where it is a symbol.
 pub const MPICH_WEIGHTS_EMPTY: isize = 11;
+
+/// The address of a function of the program; its type depends on the call.
+pub type Function = *const c_void;
 
 /// What a status says, in the interface's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +43,7 @@ pub struct StatusValue {
 }
 
 /// Places for predefined datatypes ([`Abi::datatype_place`]).
-pub(crate) const DATATYPE_PLACES: usize = 512;
+pub const DATATYPE_PLACES: usize = 512;
 
 /// One of the two interfaces.
 pub trait Abi: Constants + Copy + 'static {
