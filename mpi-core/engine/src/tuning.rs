@@ -185,8 +185,14 @@ table! {
     file_store_min: 64 << 10, Bytes in ANY_LENGTH, "FileWays", [84];
     /// and on average there is one in at most so many of these.
     file_store_spread_max: 1 << 10, Bytes in ANY_LENGTH, "FileWays", [84];
-    /// Then it has so many bytes of the file in its memory at a time.
-    file_store_window: 1 << 20, Bytes in 64 << 10..=1 << 30, "FileWays", [84];
+    /// Where the kernel keeps the pages in one piece, it stores blocks that lie in at least so many bytes of the file,
+    file_piece_min: 256 << 10, Bytes in ANY_LENGTH, "FileWays", [92];
+    /// of up to so many bytes on average,
+    file_piece_block_max: 16 << 10, Bytes in ANY_LENGTH, "FileWays", [92];
+    /// with at most so many bytes of the file for each of theirs.
+    file_piece_spread_max: 4, Bytes in 1..=1 << 20, "FileWays", [92];
+    /// It has so many bytes of the file in its memory at a time when it stores.
+    file_store_window: 2 << 20, Bytes in 64 << 10..=1 << 30, "FileWays", [84, 92];
     /// A nonblocking access to a file of at least so many bytes is left to a thread, while the program goes on.
     file_beside_min: 256 << 10, Bytes in ANY_LENGTH, "FileWays", [82];
     /// In a collective access to a file ranks work together if they have at least so many bytes,

@@ -79,6 +79,15 @@ impl<'a> Span<'a> {
     }
 }
 
+/// How bytes have to be kept if they are to be stored to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// In one piece of memory, that is at hand as a whole.
+    InOnePiece,
+    /// In any number of pages, each of which has to be had first.
+    Anyhow,
+}
+
 /// What has bytes by number. Calls may do less than they are asked for.
 pub(crate) trait Disk {
     /// Reads from the byte `at` on; 0: there are none.
@@ -89,7 +98,7 @@ pub(crate) trait Disk {
     fn is_private(&self) -> bool;
     /// Has `work` store to `len` bytes from the byte `at` on, which are all there, where it keeps them. Returns whether
     /// that could be.
-    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool;
+    fn store(&self, at: u64, len: usize, kept: Kept, work: &mut dyn FnMut(Span<'_>)) -> bool;
     /// Whether bytes may be read and written back, since all who write to it wait for each other then.
     fn is_sieved(&self) -> bool {
         false
@@ -140,8 +149,11 @@ impl Disk for std::fs::File {
         pages::are_of_one_machine(self)
     }
 
-    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool {
-        pages::store(self, at, len, work).is_ok()
+    fn store(&self, at: u64, len: usize, kept: Kept, work: &mut dyn FnMut(Span<'_>)) -> bool {
+        match kept {
+            Kept::InOnePiece => pages::store_to_piece(self, at, len, work).unwrap_or(false),
+            Kept::Anyhow => pages::store(self, at, len, work).is_ok(),
+        }
     }
 }
 

@@ -85,6 +85,20 @@ fn without_signals<R>(start: impl FnOnce() -> R) -> R {
     started
 }
 
+/// Has this thread wait for its turn when it is woken. A thread that has slept is otherwise run at once if no core is
+/// free, for some milliseconds, in the place of the thread that has woken it: the program would be held up in the very
+/// call that is to return at once. Its share of the core stays the same.
+fn never_interrupt() {
+    // SAFETY: of this thread only; the parameters are read during the call.
+    unsafe {
+        // What the user has chosen stays.
+        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
+            // Where that is not allowed, it is as it was.
+            let _ = libc::sched_setscheduler(0, libc::SCHED_BATCH, &libc::sched_param { sched_priority: 0 });
+        }
+    }
+}
+
 impl Helper {
     /// Starts it.
     ///
@@ -92,7 +106,10 @@ impl Helper {
     /// If the system refuses a thread.
     pub fn start() -> io::Result<Helper> {
         let (tasks, incoming) = channel::<Task>();
-        let work = move || incoming.into_iter().for_each(Task::perform);
+        let work = move || {
+            never_interrupt();
+            incoming.into_iter().for_each(Task::perform);
+        };
         let thread = without_signals(|| Builder::new().name("rwmpi-files".to_owned()).spawn(work))?;
         Ok(Helper { tasks: Some(tasks).into(), thread: Some(thread).into(), process: std::process::id() })
     }

@@ -15,7 +15,7 @@ use std::os::fd::AsRawFd;
 
 use rwmpi_core::op;
 
-use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, Kept, Moved, Span, read_all, write_all};
 use crate::{File, Result};
 
 /// Who else may write to a range while it is locked.
@@ -88,9 +88,9 @@ impl Disk for Sieved<'_> {
         self.file.is_private()
     }
 
-    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool {
+    fn store(&self, at: u64, len: usize, kept: Kept, work: &mut dyn FnMut(Span<'_>)) -> bool {
         // A store would need the lock of its range as a plain write does. What is stored is sieved instead.
-        !self.is_sieved && self.file.store(at, len, work)
+        !self.is_sieved && self.file.store(at, len, kept, work)
     }
 
     fn is_sieved(&self) -> bool {

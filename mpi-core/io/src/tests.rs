@@ -10,7 +10,7 @@ use rwmpi_core::FileWays;
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::untyped::Elements;
 
-use crate::disk::{Disk, Moved, Span};
+use crate::disk::{Disk, Kept, Moved, Span};
 use crate::sieved::read_and_write_back;
 use crate::transfer::{self, Scratch};
 use crate::{Representation, View};
@@ -82,8 +82,9 @@ impl Disk for Faulty {
         true
     }
 
-    fn store(&self, at: u64, len: usize, work: &mut dyn FnMut(Span<'_>)) -> bool {
-        let is_done = self.rng.borrow_mut().u8(..4) > 0;
+    fn store(&self, at: u64, len: usize, kept: Kept, work: &mut dyn FnMut(Span<'_>)) -> bool {
+        let refused = if kept == Kept::InOnePiece { 2 } else { 1 };
+        let is_done = self.rng.borrow_mut().u8(..4) >= refused;
         if is_done {
             work(Span::of_bytes(&mut self.bytes.borrow_mut()[at as usize..][..len]));
         }

@@ -3,7 +3,8 @@
 //! Reading, all of a window is fetched by one call of the kernel, and the blocks are copied from there. Writing, they
 //! are stored to the file's [pages](crate::pages), and nothing beside them is touched; or all of a window is read,
 //! changed and written back, where that is [allowed](crate::sieved). A window in which neither would pay, or can be
-//! had, is read or written range by range.
+//! had, is read or written range by range. Where the kernel keeps a window in one piece, longer blocks and gaps are
+//! stored, too.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
 use crate::Direction;
-use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, Kept, Moved, Span, read_all, write_all};
 use crate::pages::PAGE;
 use crate::shown::Shown;
 use crate::transfer::{Scratch, read_part, write_part};
@@ -70,7 +71,7 @@ pub(crate) fn pay(
         match direction {
             Direction::Read => ways.reads_windows(extent.saturating_sub(bytes), blocks),
             Direction::Write if is_sieved => ways.sieves(extent, blocks),
-            Direction::Write => ways.stores(extent, blocks),
+            Direction::Write => ways.stores(extent, blocks) || ways.stores_to_piece(extent, bytes, blocks),
         }
     })
 }
@@ -103,9 +104,11 @@ pub(crate) fn write(
     }
     let may_store = ways.stores_anywhere() || disk.is_private();
     let moved = in_windows(view, positions.clone(), ways.store_window(), |window, done| {
+        let (extent, bytes, blocks) = (window.len() as u64, window.positions(), window.blocks);
+        let in_piece = ways.stores_to_piece(extent, bytes, blocks).then_some(Kept::InOnePiece);
         // Pages in which there is nothing to write stay as they are, or are none.
-        let pays = window.gap < PAGE && ways.stores(window.len() as u64, window.blocks);
-        if pays && may_store && store(disk, view, window, (elements, at + done)) {
+        let anyhow = (window.gap < PAGE && ways.stores(extent, blocks)).then_some(Kept::Anyhow);
+        if may_store && store(disk, view, window, (elements, at + done), [in_piece, anyhow]) {
             return Moved { bytes: window.positions(), failure: None };
         }
         write_part(disk, view, window.positions.clone(), (elements, at + done))
@@ -182,16 +185,27 @@ fn fetch(
     Moved { bytes: reached - start, failure: moved.failure.filter(|_| reached < end) }
 }
 
-/// Stores the blocks of a window to the file's pages. Returns whether all is done.
-fn store(disk: &impl Disk, view: &View, window: &Window, (elements, at): (&Elements, u64)) -> bool {
+/// Stores the blocks of a window to the file's pages, the first of the ways that is possible. Returns whether all is
+/// done.
+fn store(
+    disk: &impl Disk,
+    view: &View,
+    window: &Window,
+    (elements, at): (&Elements, u64),
+    ways: [Option<Kept>; 2],
+) -> bool {
+    if ways == [None; 2] {
+        return false;
+    }
     // So the file reaches to there, as it will have to.
     let mut last = [0];
     elements.pack_at(at + window.positions() - 1, &mut last);
     if write_all(disk, window.file.end - 1, Span::of_bytes(&mut last)).failure.is_some() {
         return false;
     }
-    disk.store(window.file.start, window.len(), &mut |memory| {
+    let mut copy = |memory: Span<'_>| {
         let shown = Shown { memory, from: window.file.start };
         shown.copy(Direction::Write, (view, window.positions.clone()), (elements, at));
-    })
+    };
+    ways.into_iter().flatten().any(|kept| disk.store(window.file.start, window.len(), kept, &mut copy))
 }

@@ -49,7 +49,8 @@ impl FileWays {
     /// The same, but that windows have so many bytes and blocks need not lie close together: for tests.
     pub fn with_windows(self, window: usize) -> FileWays {
         let tuning = Tuning { file_sieve: window, file_store_window: window, file_store_min: 0, ..self.tuning };
-        FileWays { tuning: Tuning { file_store_spread_max: 1 << 30, ..tuning }, stores: Some(true) }
+        let tuning = Tuning { file_store_spread_max: 1 << 30, file_piece_min: 0, ..tuning };
+        FileWays { tuning, stores: Some(true) }
     }
 
     /// Does as a program says. Values that can't be don't count.
@@ -89,6 +90,14 @@ impl FileWays {
         self.stores != Some(false)
             && extent >= self.tuning.file_store_min as u64
             && extent <= blocks.saturating_mul(self.tuning.file_store_spread_max as u64)
+    }
+
+    /// The same for blocks with so many bytes in all, if the kernel keeps these pages in one piece.
+    pub fn stores_to_piece(&self, extent: u64, bytes: u64, blocks: u64) -> bool {
+        self.stores != Some(false)
+            && extent >= self.tuning.file_piece_min as u64
+            && bytes <= blocks.saturating_mul(self.tuning.file_piece_block_max as u64)
+            && extent <= bytes.saturating_mul(self.tuning.file_piece_spread_max as u64)
     }
 
     /// Whether a rank by itself reads so many blocks, which lie in so many bytes of the file, with all between them,
@@ -166,6 +175,9 @@ mod tests {
     fn short_blocks_close_together_are_stored() {
         let stored = [(64 * KIB, 64), (64 * KIB - 1, 64), (64 * KIB, 63), (1 << 30, 1 << 20)];
         assert_eq!(stored.map(|(extent, blocks)| WAYS.stores(extent, blocks)), [true, false, false, true]);
+        let in_piece = [(256, 64, 4), (255, 64, 4), (257, 64, 4), (256, 64, 3), (2048, 1024, 256)];
+        let stored = in_piece.map(|(extent, bytes, blocks)| WAYS.stores_to_piece(extent * KIB, bytes * KIB, blocks));
+        assert_eq!(stored, [true, false, false, false, true]);
         assert_eq!([4 * KIB, 4 * KIB + 1].map(|gap| WAYS.reads_windows(10 * gap, 10)), [true, false]);
         let sieved = [(64 * KIB, 8), (64 * KIB - 1, 8), (64 * KIB, 7), (1 << 30, 1 << 17)];
         assert_eq!(sieved.map(|(extent, blocks)| WAYS.sieves(extent, blocks)), [true, false, false, true]);
