@@ -25,19 +25,19 @@ pub(crate) enum CallForm {
     Persistent,
 }
 
-/// Which collective of a call it is.
+/// Which it is of the collectives that have a [`Call`] in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Only,
+pub(crate) enum Sibling {
+    First,
     /// A scan without the own data; a neighbourhood exchange with a part for each.
-    Other,
+    Second,
 }
 
 /// What a rank is about to do, as far as the other ranks have to do the same.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     call: Call,
-    kind: Kind,
+    sibling: Sibling,
     root: u64,
     operation: u64,
     bytes: u64,
@@ -48,15 +48,15 @@ const NOTHING: u64 = u64::MAX;
 
 impl Told {
     pub(crate) fn new(call: Call) -> Told {
-        Told { call, kind: Kind::Only, root: NOTHING, operation: NOTHING, bytes: NOTHING }
+        Told { call, sibling: Sibling::First, root: NOTHING, operation: NOTHING, bytes: NOTHING }
     }
 
     pub(crate) fn call(&self) -> Call {
         self.call
     }
 
-    pub(crate) fn kind(self, kind: Kind) -> Told {
-        Told { kind, ..self }
+    pub(crate) fn sibling(self, sibling: Sibling) -> Told {
+        Told { sibling, ..self }
     }
 
     pub(crate) fn root(self, root: usize) -> Told {
@@ -138,7 +138,7 @@ type Signature = [u64; WORDS];
 
 fn signature(told: Told, form: CallForm, function: Option<&str>) -> Signature {
     let mut words = [0; WORDS];
-    words[0] = told.call as u64 | (told.kind as u64) << 8 | (form as u64) << 16;
+    words[0] = told.call as u64 | (told.sibling as u64) << 8 | (form as u64) << 16;
     words[1..WORDS - NAME].copy_from_slice(&[told.root, told.operation, told.bytes]);
     let function = function.unwrap_or_default().as_bytes();
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words[WORDS - NAME..]);
@@ -157,14 +157,14 @@ fn function(signature: &Signature) -> String {
 }
 
 fn in_rust(word: u64) -> String {
-    let (call, kind, form) = (word & 0xff, word >> 8 & 0xff, word >> 16);
+    let (call, sibling, form) = (word & 0xff, word >> 8 & 0xff, word >> 16);
     let is = |of: Call| call == of as u64;
-    let is_other = kind == Kind::Other as u64;
+    let is_second = sibling == Sibling::Second as u64;
     let name = match () {
         () if is(Call::Broadcast) => "bcast",
-        () if is(Call::Scan) && is_other => "exscan",
+        () if is(Call::Scan) && is_second => "exscan",
         () if is(Call::ReduceScatter) => "reduce_scatter",
-        () if is(Call::Neighbours) && is_other => "neighbour_alltoall",
+        () if is(Call::Neighbours) && is_second => "neighbour_alltoall",
         () if is(Call::Neighbours) => "neighbour_allgather",
         () => activity::name_of(&[call]).unwrap_or("another collective"),
     };
@@ -292,7 +292,7 @@ mod tests {
         let reduce = told(Call::Reduce, 0, Predefined::Sum, 40);
         let other_form = said(CallForm::Nonblocking, None, reduce).unwrap();
         assert_eq!(other_form, "rank 0 calls reduce, and rank 2 ireduce");
-        let exclusive = said(CallForm::Blocking, None, Told::new(Call::Scan).kind(Kind::Other)).unwrap();
+        let exclusive = said(CallForm::Blocking, None, Told::new(Call::Scan).sibling(Sibling::Second)).unwrap();
         assert_eq!(exclusive, "rank 0 calls reduce, and rank 2 exscan");
         let nonsense = [77; WORDS];
         assert!(difference(&[nonsense, signature(reduce, CallForm::Blocking, None)]).is_some());

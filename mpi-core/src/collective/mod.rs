@@ -48,7 +48,7 @@ pub(crate) use allgather::{Allgather, allgather, direct};
 pub(crate) use alltoall::{Alltoall, alltoall};
 pub(crate) use barrier::{Barrier, barrier, tree};
 pub(crate) use broadcast::{Broadcast, broadcast};
-pub(crate) use checking::{CallForm, Kind, Named, Told};
+pub(crate) use checking::{CallForm, Named, Sibling, Told};
 pub(crate) use described::Described;
 pub(crate) use gather::{Gather, Scatter, gather, scatter};
 pub use inter::Root;

@@ -6,7 +6,7 @@ use std::iter;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::checking::{Kind, Told};
+use super::checking::{Sibling, Told};
 use super::described::Described;
 use super::nodes;
 use super::reduce::reduce_long;
@@ -44,8 +44,8 @@ impl<O: Reduction> Described for Scan<'_, O> {
     }
 
     fn told(&self) -> Told {
-        let kind = if self.exclusive { Kind::Other } else { Kind::Only };
-        Told::new(Self::CALL).kind(kind).operation(self.op.named()).bytes(Some(self.data.len() as u64))
+        let sibling = if self.exclusive { Sibling::Second } else { Sibling::First };
+        Told::new(Self::CALL).sibling(sibling).operation(self.op.named()).bytes(Some(self.data.len() as u64))
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 
 use std::pin::pin;
 
-use super::checking::{CallForm, Kind, Named, Told};
+use super::checking::{CallForm, Named, Sibling, Told};
 use super::own_messages::are_messages;
 use super::places::Parcels;
 use super::values::Values;
@@ -35,8 +35,8 @@ fn scan<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<(T, Op
     async move |all: Values<'_>| all.of::<T>().scan(value, op).await
 }
 
-fn scanning<F>(kind: Kind, op: &F) -> Told {
-    Told::new(Call::Scan).kind(kind).operation(Named::of_function(op))
+fn scanning<F>(sibling: Sibling, op: &F) -> Told {
+    Told::new(Call::Scan).sibling(sibling).operation(Named::of_function(op))
 }
 
 impl Communicator {
@@ -199,7 +199,7 @@ impl Communicator {
         "assert_eq!(world.scan_value(rank, op::sum)?, [0, 1, 3][rank]);"
     )]
     pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        Ok(self.complete_values(scanning(Kind::Only, &op), size_of::<T>(), scan(value, op))?.0)
+        Ok(self.complete_values(scanning(Sibling::First, &op), size_of::<T>(), scan(value, op))?.0)
     }
 
     /// As [`Communicator::scan_value`], without waiting.
@@ -212,7 +212,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        Ok(self.start_values(scanning(Kind::Only, &op), size_of::<T>(), scan(value, op))?.map(|both| both.0))
+        Ok(self.start_values(scanning(Sibling::First, &op), size_of::<T>(), scan(value, op))?.map(|both| both.0))
     }
 
     /// The value that `op` makes of the values of the ranks before this one; none at rank 0.
@@ -223,7 +223,7 @@ impl Communicator {
         "assert_eq!(world.exscan_value(rank, op::sum)?, [None, Some(0), Some(1)][rank]);"
     )]
     pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
-        Ok(self.complete_values(scanning(Kind::Other, &op), size_of::<T>(), scan(value, op))?.1)
+        Ok(self.complete_values(scanning(Sibling::Second, &op), size_of::<T>(), scan(value, op))?.1)
     }
 
     /// As [`Communicator::exscan_value`], without waiting.
@@ -236,7 +236,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, Option<T>>> {
-        Ok(self.start_values(scanning(Kind::Other, &op), size_of::<T>(), scan(value, op))?.map(|both| both.1))
+        Ok(self.start_values(scanning(Sibling::Second, &op), size_of::<T>(), scan(value, op))?.map(|both| both.1))
     }
 
     /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.

@@ -2,7 +2,7 @@
 
 use super::{Blocks, Collective, Elements, Root};
 use crate::Communicator;
-use crate::collective::{Kind, Told};
+use crate::collective::{Sibling, Told};
 
 fn bytes(elements: &Elements) -> u64 {
     elements.count().saturating_mul(elements.datatype().size())
@@ -35,11 +35,11 @@ impl Communicator {
                 told.operation(Some(operation.into())).bytes(Some(bytes(data)))
             }
             Collective::Scan { result, operation, exclusive, .. } => {
-                let kind = if *exclusive { Kind::Other } else { Kind::Only };
-                told.kind(kind).operation(Some(operation.into())).bytes(Some(bytes(result)))
+                let sibling = if *exclusive { Sibling::Second } else { Sibling::First };
+                told.sibling(sibling).operation(Some(operation.into())).bytes(Some(bytes(result)))
             }
             Collective::NeighbourAllgather { .. } => told,
-            Collective::NeighbourAlltoall { .. } => told.kind(Kind::Other),
+            Collective::NeighbourAlltoall { .. } => told.sibling(Sibling::Second),
         }
     }
 

@@ -116,8 +116,8 @@ fn outcome(error: &Error) -> Outcome {
 }
 
 impl Window {
-    /// Does what ranks of other nodes have asked for, as far as that is possible now, and sends what this rank asks for;
-    /// true if there was anything.
+    /// Does what ranks of other nodes have asked for, as far as that is possible now, and sends what this rank asks
+    /// for; true if there was anything.
     pub(in crate::window) fn serve(&self) -> std::result::Result<bool, Failure> {
         let unsent = self.elsewhere().unsent.borrow().ranks.clone();
         unsent.iter().try_for_each(|&rank| self.start_requests(rank))?;
