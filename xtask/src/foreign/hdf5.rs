@@ -46,14 +46,15 @@ const PARTS: [&str; 11] = [
 const PACKAGES: [&str; 5] = ["libhdf5-mpich-dev", "libhdf5-mpich-103-1", "libaec-dev", "libsz2", "libaec0"];
 
 /// Debian's library, and HDF5's source.
-struct Library {
-    source: PathBuf,
+pub struct Library {
+    pub source: PathBuf,
     packages: Vec<PathBuf>,
-    scratch: PathBuf,
+    /// A folder for what is made of it.
+    pub scratch: PathBuf,
 }
 
 impl Library {
-    fn new(cache: &Cache) -> Result<Library> {
+    pub fn new(cache: &Cache) -> Result<Library> {
         let source = cache.debian_source("hdf5", PACKAGES[0])?;
         let packages = PACKAGES.iter().map(|package| cache.debian(package)).collect::<Result<Vec<_>>>()?;
         let scratch = cache.scratch("hdf5-tests")?;
@@ -63,15 +64,36 @@ impl Library {
         Ok(Library { source, packages, scratch })
     }
 
-    /// Compiles a test.
-    fn compile(&self, cache: &Cache, test: &str) -> Result<PathBuf> {
-        let program = self.scratch.join(test);
+    /// A compiler that knows where its headers are.
+    pub fn compiler(&self, cache: &Cache) -> Command {
         let mut compiler = Command::new(cache.wrapper("mpicc"));
         compiler.args(["-abi=mpich", "-w", "-O1", "-g"]);
         let headers = [self.packages[0].join("usr/include/hdf5/mpich"), self.packages[2].join("usr/include")];
-        let own = ["src", "test", "testpar"].map(|folder| self.source.join(folder));
-        for folder in headers.iter().chain(&own).chain([&self.scratch]) {
+        for folder in headers.iter().chain([&self.source.join("src"), &self.scratch]) {
             compiler.arg("-I").arg(folder);
+        }
+        compiler
+    }
+
+    /// Has the compiler make a program.
+    pub fn link(&self, compiler: &mut Command, program: &Path) -> Result<()> {
+        let library = file_with(&machine_folder(&self.packages[1]), "libhdf5_mpich.so.")?;
+        compiler.arg(library).arg("-Wl,--allow-shlib-undefined").arg("-lm").arg("-o").arg(program);
+        output(compiler).map(drop)
+    }
+
+    /// Where programs find it, and ours.
+    pub fn path(&self, cache: &Cache) -> Result<String> {
+        let folders: Vec<PathBuf> = self.packages.iter().map(|package| machine_folder(package)).collect();
+        library_path(cache, &folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())
+    }
+
+    /// Compiles a test.
+    fn compile(&self, cache: &Cache, test: &str) -> Result<PathBuf> {
+        let program = self.scratch.join(test);
+        let mut compiler = self.compiler(cache);
+        for folder in ["test", "testpar"] {
+            compiler.arg("-I").arg(self.source.join(folder));
         }
         let parts = PARTS.iter().filter(|_| test == "testphdf5").copied();
         for name in parts.chain([test]) {
@@ -80,9 +102,7 @@ impl Library {
         for name in ["h5test.c", "testframe.c"] {
             compiler.arg(self.source.join("test").join(name));
         }
-        let library = file_with(&machine_folder(&self.packages[1]), "libhdf5_mpich.so.")?;
-        compiler.arg(library).arg("-Wl,--allow-shlib-undefined").arg("-lm").arg("-o").arg(&program);
-        output(&mut compiler)?;
+        self.link(&mut compiler, &program)?;
         Ok(program)
     }
 }
@@ -90,8 +110,7 @@ impl Library {
 /// All tests with so many ranks.
 pub fn hdf5(cache: &Cache, ranks: usize) -> Result<()> {
     let library = Library::new(cache)?;
-    let folders: Vec<PathBuf> = library.packages.iter().map(|package| machine_folder(package)).collect();
-    let libraries = library_path(cache, &folders.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let libraries = library.path(cache)?;
     let mut failures = Vec::new();
     for (test, ranks_min, wanted) in TESTS {
         let program = library.compile(cache, test)?;

@@ -8,6 +8,7 @@ mod adios;
 mod cache;
 mod files;
 mod hdf5;
+mod hdf5_tools;
 pub mod lammps;
 mod mpi4py;
 mod mpich_fortran;

@@ -12,6 +12,7 @@ use super::adios::adios;
 use super::cache::{Cache, output, output_with};
 use super::files::h5py;
 use super::hdf5::hdf5;
+use super::hdf5_tools::ph5diff;
 use super::lammps;
 use super::mpi4py::{mpi4py, python};
 use super::mpich_suite::{CHAPTERS, mpich_suite};
@@ -52,6 +53,9 @@ pub fn all() -> Vec<Case> {
     }
     for ranks in [2, 3, 4] {
         cases.push(Case::new(format!("HDF5's tests, {ranks} ranks"), move |cache| hdf5(cache, ranks)));
+    }
+    for ranks in [2, 3] {
+        cases.push(Case::new(format!("ph5diff, {ranks} ranks"), move |cache| ph5diff(cache, ranks)));
     }
     for (target, ranks) in [("check", "1 rank"), ("ptests", "2 to 10 ranks")] {
         cases.push(Case::new(format!("PnetCDF's tests, {ranks}"), move |cache| pnetcdf(cache, target)));
