@@ -33,6 +33,7 @@ static void long_ones(void)
 {
     enum { TIMES = 5, WORDS = TIMES * LONG };
     int *memory, *values = malloc(WORDS * sizeof *values), i, time, one = 1, last;
+    MPI_Group world, to, from;
     MPI_Win window;
     CHECK(MPI_Win_allocate((WORDS + 1) * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window) == MPI_SUCCESS);
     memory[WORDS] = 0;
@@ -72,6 +73,26 @@ static void long_ones(void)
     MPI_Barrier(MPI_COMM_WORLD);
     for (i = 0; i < LONG; i++)
         CHECK(memory[i] == left + i * (TIMES - 1));
+
+    /* And once an epoch is complete, whether or not the target has waited for it. */
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &right, &to);
+    MPI_Group_incl(world, 1, &left, &from);
+    for (time = 0; time < TIMES; time++) {
+        for (i = 0; i < LONG; i++)
+            values[i] = world_rank + i + time;
+        CHECK(MPI_Win_post(from, 0, window) == MPI_SUCCESS);
+        CHECK(MPI_Win_start(to, 0, window) == MPI_SUCCESS);
+        CHECK(MPI_Put(values, LONG, MPI_INT, right, 0, LONG, MPI_INT, window) == MPI_SUCCESS);
+        CHECK(MPI_Win_complete(window) == MPI_SUCCESS);
+        memset(values, -1, LONG * sizeof *values);
+        CHECK(MPI_Win_wait(window) == MPI_SUCCESS);
+        for (i = 0; i < LONG; i++)
+            CHECK(memory[i] == left + i + time);
+    }
+    MPI_Group_free(&from);
+    MPI_Group_free(&to);
+    MPI_Group_free(&world);
     CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
     free(values);
 }

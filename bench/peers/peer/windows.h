@@ -226,36 +226,25 @@ static void on_windows(size_t bytes, int is_allocated, int is_first) {
 }
 
 /* puts: those over a network, beside a raw connection. */
-static void put_and_flush(int iterations, size_t bytes) {
-    if (way == BY_LIBRARY) {
-        operate_and_flush(iterations, bytes);
-        return;
-    }
-    double start = now_us();
-    for (int i = 0; i < iterations; i++) {
-        move_by_socket(window.here, bytes, rank == 0);
-        move_by_socket(window.here, 1, rank == 1);
-    }
-    keep((now_us() - start) / iterations);
-}
+static int puts_before_flush;
 
 static void puts_and_flush(int iterations, size_t bytes) {
     if (way == BY_LIBRARY) {
-        operate_often(iterations, bytes);
+        (puts_before_flush == 1 ? operate_and_flush : operate_often)(iterations, bytes);
         return;
     }
     double start = now_us();
     for (int i = 0; i < iterations; i++) {
-        for (int n = 0; n < BURST; n++) move_by_socket(window.here, bytes, rank == 0);
+        for (int n = 0; n < puts_before_flush; n++) move_by_socket(window.here, bytes, rank == 0);
         move_by_socket(window.here, 1, rank == 1);
     }
-    keep((now_us() - start) / (iterations * BURST));
+    keep((now_us() - start) / (iterations * puts_before_flush));
 }
 
 static void puts_over_network(size_t bytes) {
     make_window(bytes, 1);
     one_sided = &operations[0];
-    measure("put, flush", put_and_flush, bytes);
-    measure("put, one of many", puts_and_flush, bytes);
+    for (puts_before_flush = 1; puts_before_flush <= BURST; puts_before_flush += BURST - 1)
+        measure(puts_before_flush == 1 ? "put, flush" : "put, one of many", puts_and_flush, bytes);
     free_window();
 }

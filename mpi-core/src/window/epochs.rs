@@ -135,7 +135,9 @@ impl Window {
     /// There is none; a target can't be reached.
     pub fn complete(&self) -> Result<()> {
         self.shared.epochs.borrow_mut().complete().map_err(|misuse| self.misuse(misuse))?;
-        self.tell_completed()
+        self.tell_completed()?;
+        // All other ways to end an epoch wait for an answer, behind everything that was lent.
+        self.take_back_lent()
     }
 
     /// The same, if nobody has to be asked for anything; `None`: nothing has been done.

@@ -113,6 +113,7 @@ struct Leaving {
 /// A message that the engine uses the bytes of.
 struct OnItsWay {
     id: OperationId,
+    /// None: they are the program's, which has lent them.
     bytes: Vec<u8>,
 }
 
@@ -124,6 +125,12 @@ impl Leaving {
     fn add(&mut self, message: OnItsWay) {
         self.bytes += message.bytes.len();
         self.messages.push_back(message);
+    }
+
+    fn take_lent(&mut self) -> VecDeque<OnItsWay> {
+        let (lent, own) = std::mem::take(&mut self.messages).into_iter().partition(|one| one.bytes.is_empty());
+        self.messages = own;
+        lent
     }
 
     fn forget_left(&mut self, process: &Process) {
@@ -284,6 +291,16 @@ impl Window {
     fn start_requests(&self, rank: usize) -> Started {
         let message = self.elsewhere().unsent.borrow_mut().take(rank);
         if message.is_empty() { Ok(()) } else { self.start_message(rank, REQUEST, message) }
+    }
+
+    /// Waits until everything that the program has lent has left.
+    pub(super) fn take_back_lent(&self) -> Result<()> {
+        let Some(elsewhere) = &self.shared.elsewhere else { return Ok(()) };
+        let lent = elsewhere.leaving.borrow_mut().take_lent();
+        let left =
+            lent.into_iter().map(|one| self.process().wait(one.id).map(drop).map_err(|failure| self.failed(failure)));
+        // One that fails keeps nobody from waiting for the others.
+        left.fold(Ok(()), Result::and)
     }
 
     /// Sends a request that is answered by so many bytes at most, behind those that have not been sent yet.

@@ -134,9 +134,9 @@ impl Window {
             }
             let Some(mut arrived) = service.arriving.remove(place) else { break };
             let before = arrived.served;
-            let is_served = self.serve_message(&mut service, &mut arrived)?;
-            any |= is_served || arrived.served > before;
-            if !is_served {
+            let is_done = self.serve_message(&mut service, &mut arrived)?;
+            any |= arrived.served > before;
+            if !is_done {
                 held.push(origin);
                 service.arriving.insert(place, arrived);
                 place += 1;
