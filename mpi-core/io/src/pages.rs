@@ -167,11 +167,23 @@ mod tests {
         std::fs::remove_file(path).expect("it is there");
     }
 
+    /// Has the kernel read a file anew, in large pieces if it has such, with the holes in them.
+    fn keep_in_pieces(file: &File) {
+        file.sync_all().expect("it can be written to the disk");
+        rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).expect("it is advice");
+        let mapped = Mapped::new(file, 0, PIECE as usize).expect("it can be mapped");
+        // SAFETY: all of it has just been mapped, and only how it is brought in changes. It may be refused.
+        let _ = unsafe { madvise(mapped.start.cast(), mapped.len, Advice::LinuxHugepage) };
+        // SAFETY: as above; nobody writes to it.
+        unsafe { mapped.start.read_volatile() };
+    }
+
     #[test]
     fn a_piece_is_stored_to_only_as_a_whole() {
         let len = 2 * PIECE as usize;
         let (path, file) = file("piece", &vec![1; len]);
-        let at = PIECE + 5000;
+        keep_in_pieces(&file);
+        let at = 5000;
         let is_done = store_to_piece(&file, at, 100_000, &mut |span| span.part(90_000, 20).fill(&[2; 20]));
         // Whether it is one piece is the kernel's choice; where it is not, nothing is stored.
         let mut expected = vec![1; len];
@@ -189,6 +201,7 @@ mod tests {
     fn holes_stay() {
         let (path, file) = file("hole", &vec![1; PIECE as usize / 2]);
         file.set_len(PIECE).expect("a file may have holes");
+        keep_in_pieces(&file);
         let mut is_called = false;
         let outcome = store_to_piece(&file, 0, 4096, &mut |_| is_called = true);
         assert!(outcome.is_ok_and(|is_done| !is_done) && !is_called);
