@@ -214,7 +214,13 @@ impl CountWord<'_> {
     /// Counts up by one if it has that value; whether it had.
     #[inline(always)]
     pub fn count_up_from(self, value: u64) -> bool {
-        self.0.compare_exchange(value, value.wrapping_add(1), Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        self.replace(value, value.wrapping_add(1))
+    }
+
+    /// Sets the value to `new` if it is `old`; whether it was.
+    #[inline(always)]
+    pub fn replace(self, old: u64, new: u64) -> bool {
+        self.0.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 }
 

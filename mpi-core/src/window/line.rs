@@ -19,6 +19,15 @@ pub(super) struct Line {
     pub(super) holder: CountWord<'static>,
 }
 
+/// A lock that this rank has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// The number whose turn it has.
+    pub(super) number: u64,
+    /// Another has that number: this rank has overtaken it.
+    pub(super) overtakes: bool,
+}
+
 /// The numbers to which gates have been moved, of which others may wait for any.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +63,12 @@ impl Line {
         self.gate(ticket.gate()).load() >= ticket.number()
     }
 
+    /// `peer` has the lock alone, or, if `None`, nobody has any more.
+    #[inline(always)]
+    pub(super) fn hint(&self, peer: Option<u32>) {
+        self.holder.set(peer.map_or(0, |peer| u64::from(peer) + 1));
+    }
+
     /// It is the turn of a place of `peer`'s: lets those in who follow, if they may share the lock.
     #[inline(always)]
     pub(super) fn enter(&self, ticket: Ticket, peer: u32) -> Option<Moved> {
@@ -63,7 +78,7 @@ impl Line {
                 self.unless_last(ticket, [moved; 2])
             }
             None => {
-                self.holder.set(u64::from(peer) + 1);
+                self.hint(Some(peer));
                 None
             }
         }
@@ -75,7 +90,7 @@ impl Line {
         let after = ticket.number() + 1;
         if ticket.entered().is_none() {
             // While this rank is alone nobody else moves that gate.
-            self.holder.set(0);
+            self.hint(None);
             self.sharing.set(after);
         }
         let moved = self.all.count_up() + 1;

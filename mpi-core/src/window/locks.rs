@@ -3,21 +3,19 @@
 //! A line has places for those who want the lock (`line`). What is here waits in it, and wakes who is next: the rank
 //! that has the number to which a gate has been moved, if it has written down that it waits. It does that before its
 //! last look at the gate, and sleeps by the handshake of the transport, so either it sees the gate or whoever has moved
-//! that sees it. Where nobody has to be waited for, or asked, a call ends at once (`…_at_once`).
+//! that sees it. Where nobody has to be waited for, or asked, a call ends at once (`…_at_once`). While whose turn it is
+//! sleeps, others may have the lock (`overtaking`).
 
 use std::iter;
 
-use rwmpi_protocol::window::{Hold, LockKind, Ticket};
+use rwmpi_protocol::window::{Hold, LockKind, Standing, Ticket};
 
 use super::Window;
 use super::control::{Control, Listed};
-use super::line::Moved;
+use super::line::{Held, Moved};
 use crate::activity::{Call, Target};
 use crate::waiting::Awaited;
 use crate::{Destination, Result};
-
-/// Who waits is written down as its number and, in so many lower bits, its rank plus 1.
-const RANK_BITS: u32 = 24;
 
 impl Window {
     /// Begins an access epoch to a target, alone or with others that share it; without a lock if nobody else locks it,
@@ -124,7 +122,7 @@ impl Window {
         }
         let hold = self.shared.epochs.borrow_mut().unlock(target).ok()?;
         match hold.lock() {
-            Some(kind) => self.leave(control, Ticket::new(self.shared.tickets[target].get(), kind)),
+            Some(kind) => self.give_back_mapped(control, target, kind),
             None => self.order(),
         }
         Some(())
@@ -168,6 +166,9 @@ impl Window {
     #[inline]
     fn take(&self, target: usize, kind: LockKind) -> Result<()> {
         let Some(control) = &self.shared.controls[target] else { return self.take_elsewhere(target, kind) };
+        if self.take_at_once(control, target, kind).is_some() {
+            return Ok(());
+        }
         let ticket = control.line.draw(kind);
         if !control.line.is_turn(ticket) {
             self.await_turn(control, ticket)?;
@@ -179,8 +180,10 @@ impl Window {
     /// Takes the lock of a target, if it is to be had at once.
     #[inline(always)]
     fn take_at_once(&self, control: &Control, target: usize, kind: LockKind) -> Option<()> {
-        let ticket = control.line.draw_at_once(kind)?;
-        self.have(control, target, ticket);
+        match control.line.draw_at_once(kind) {
+            Some(ticket) => self.have(control, target, ticket),
+            None => self.overtake(control, target, kind)?,
+        }
         Some(())
     }
 
@@ -188,7 +191,7 @@ impl Window {
     #[inline(always)]
     fn have(&self, control: &Control, target: usize, ticket: Ticket) {
         self.enter(control, ticket, self.shared.own_peer);
-        self.shared.tickets[target].set(ticket.number());
+        self.shared.held[target].set(Held { number: ticket.number(), overtakes: false });
     }
 
     /// It is the turn of a place of `peer`'s.
@@ -199,7 +202,18 @@ impl Window {
         }
     }
 
-    /// The lock is given back.
+    /// What this rank has of a target is given back.
+    #[inline(always)]
+    fn give_back_mapped(&self, control: &Control, target: usize, kind: LockKind) {
+        let held = self.shared.held[target].get();
+        if held.overtakes {
+            self.give_turn_back(control, held.number);
+        } else {
+            self.leave(control, Ticket::new(held.number, kind));
+        }
+    }
+
+    /// The lock is given back by who has had that place.
     #[inline(always)]
     pub(super) fn leave(&self, control: &Control, ticket: Ticket) {
         if let Some(moved) = control.line.leave(ticket) {
@@ -210,17 +224,18 @@ impl Window {
     /// Gives back what this rank shares of the first so many targets.
     #[inline(always)]
     fn leave_first(&self, targets: usize) {
-        for (control, number) in self.shared.controls.iter().zip(&self.shared.tickets).take(targets) {
+        for (target, control) in self.shared.controls.iter().enumerate().take(targets) {
             if let Some(control) = control {
-                self.leave(control, Ticket::new(number.get(), LockKind::Shared));
+                self.give_back_mapped(control, target, LockKind::Shared);
             }
         }
     }
 
-    /// Lets whoever moves a gate to that number know that this rank is to be woken.
-    pub(super) fn write_down(&self, control: &Control, ticket: Ticket) {
-        let waits = ticket.number() << RANK_BITS | (self.rank() as u64 + 1);
-        control.mapped(Listed::Named(ticket.number())).set(waits);
+    /// Lets whoever moves a gate to that number know that this rank is to be woken, and whether others may have its
+    /// turn until it comes.
+    pub(super) fn write_down(&self, control: &Control, ticket: Ticket, may_be_overtaken: bool) {
+        let standing = Standing::new(ticket.number(), self.rank(), may_be_overtaken);
+        control.mapped(Listed::Named(ticket.number())).set(standing.word());
     }
 
     /// Wakes whose turn it may be.
@@ -229,11 +244,8 @@ impl Window {
     fn wake_named(&self, control: &Control, Moved([first, second]): Moved) {
         let mut engine = self.process().engine();
         for number in iter::once(first).chain((second != first).then_some(second)) {
-            let waits = control.mapped(Listed::Named(number)).load();
-            let rank = (waits & ((1 << RANK_BITS) - 1)) as usize;
-            if waits >> RANK_BITS == number
-                && let Some(target) = rank.checked_sub(1).and_then(|rank| self.shared.targets.get(rank))
-            {
+            let standing = Standing::read(control.mapped(Listed::Named(number)).load());
+            if let Some(target) = standing.rank_of(number).and_then(|rank| self.shared.targets.get(rank)) {
                 engine.wake(target.peer);
             }
         }
@@ -244,13 +256,14 @@ impl Window {
         let (process, gate) = (self.process(), control.gate(ticket.gate()));
         let call = Call::LockWindow;
         process.tell(call, Target::NONE, self.shared.communicator.context(), 0);
-        self.write_down(control, ticket);
+        self.write_down(control, ticket, self.shared.is_oversubscribed);
         let holder = u32::try_from(control.line.holder.load()).ok().and_then(|holder| holder.checked_sub(1));
         let me = self.shared.own_peer;
         let waited = process.wait_for_awaited(Awaited::Lock(holder.filter(|&holder| holder != me)), || {
             let mut engine = process.engine();
             let looks = process.looks(&engine);
-            engine.has_word(gate, ticket.number(), looks, None).then_some(())
+            let is_turn = engine.has_word(gate, ticket.number(), looks, None);
+            (is_turn && self.takes_turn(&mut engine, control, ticket)).then_some(())
         });
         waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
     }
@@ -259,7 +272,7 @@ impl Window {
     fn give_back(&self, targets: impl Iterator<Item = usize> + Clone, kind: LockKind) -> Result<()> {
         for target in targets.clone() {
             if let Some(control) = &self.shared.controls[target] {
-                self.leave(control, Ticket::new(self.shared.tickets[target].get(), kind));
+                self.give_back_mapped(control, target, kind);
             }
         }
         if self.shared.elsewhere.is_none() {

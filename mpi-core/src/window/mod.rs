@@ -10,9 +10,9 @@
 //! - `target`: what a rank knows of another's memory, and whether an access stays within;
 //! - `transfer`, `accumulate`, `element`: the operations; `short`, `packed_basic`: the same where nothing is out of the
 //!   ordinary;
-//! - `control`, `line`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them.
-//!   Which call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
-//!   (`rwmpi_protocol::window`);
+//! - `control`, `line`: the words of each rank that others read and change; `epochs`, `locks`, `overtaking`: what is
+//!   done with them. Which call is legal when, whose turn it is, and which post belongs to which start, the protocol
+//!   decides (`rwmpi_protocol::window`);
 //! - `dynamic`: memory that comes and goes;
 //! - `elsewhere`: targets on other nodes;
 //! - `typed`: what the API for Rust programs ([`crate::one_sided`]) needs besides.
@@ -26,6 +26,7 @@ mod elsewhere;
 mod epochs;
 mod line;
 mod locks;
+mod overtaking;
 mod packed_basic;
 mod short;
 mod target;
@@ -53,6 +54,8 @@ use crate::{Destination, Group, Info, Result};
 use control::Control;
 use elsewhere::Elsewhere;
 use epochs::Members;
+use line::Held;
+use overtaking::Overtaking;
 use target::Target;
 
 /// How a window has come by its memory (MPI-5.0 section 12.2).
@@ -90,8 +93,11 @@ struct Shared {
     /// The groups of the latest start and of the latest post.
     started: RefCell<Option<Members>>,
     posted: RefCell<Option<Members>>,
-    /// The numbers of the locks that this rank has, by target.
-    tickets: Box<[Cell<u64>]>,
+    /// The locks that this rank has, by target.
+    held: Box<[Cell<Held>]>,
+    /// Ranks outnumber processors: whose turn it is may sleep, and have to be given one first.
+    is_oversubscribed: bool,
+    overtaking: Cell<Option<Overtaking>>,
     /// This rank, as the engine knows it.
     own_peer: u32,
     attached: RefCell<dynamic::Attached>,

@@ -11,7 +11,9 @@ use crate::workspace::Workspace;
 use crate::{install, process};
 
 /// No run takes that many seconds unless it hangs.
-const TIME_LIMIT: &str = "300";
+const TIME_LIMIT: &str = "180";
+/// How `timeout` ends if it had to end the program.
+pub const TIMED_OUT: i32 = 124;
 /// How many threads a rank has at most where it has several, each with a communicator.
 const THREADS: usize = 2;
 

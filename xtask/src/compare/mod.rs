@@ -14,6 +14,8 @@ mod page;
 mod scale;
 
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::process::Command;
 use std::{fs, iter};
 
@@ -23,7 +25,7 @@ use crate::foreign::Cache;
 use crate::plots;
 use crate::workspace::Workspace;
 use figures::{Figures, Found};
-use libraries::{Library, Part};
+use libraries::{Library, Part, TIMED_OUT};
 pub use page::draw as draw_page;
 pub use scale::run as scale;
 
@@ -174,6 +176,18 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
 /// Most rounds that follow for those that have met the libraries in different regimes.
 const MORE_ROUNDS: usize = 3;
 
+/// A library hangs in a benchmark.
+#[derive(Debug)]
+struct Hangs;
+
+impl Display for Hangs {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("it hangs, and is left out here from now on")
+    }
+}
+
+impl Error for Hangs {}
+
 /// Gives `write` all figures so far, and what was set for them, after each benchmark, so that who ends it earlier has
 /// those, and `draw` after each round; what the first makes of the last.
 fn measure(
@@ -185,6 +199,7 @@ fn measure(
 ) -> Result<String> {
     let (mut figures, mut settings, mut text) = (Figures::default(), Vec::new(), String::new());
     let mut benchmarks = vec![BTreeSet::<String>::new(); measurements.len()];
+    let mut hanging = Vec::new();
     for round in 1..=rounds + MORE_ROUNDS {
         for ((ranks, arguments, mark), benchmarks) in measurements.iter().zip(&mut benchmarks) {
             if round > rounds && benchmarks.iter().all(|benchmark| figures.have_met(benchmark, *ranks)) {
@@ -199,6 +214,10 @@ fn measure(
                 Part::Lammps => *mark == LAMMPS,
             };
             for library in libraries.iter().filter(|one| takes_part(one.part)) {
+                let run = (library.name, *ranks, arguments[0], *mark);
+                if hanging.contains(&run) {
+                    continue;
+                }
                 println!("round {round} ({rounds} asked for): {}, {ranks} ranks, {}{mark}", library.name, arguments[0]);
                 let setting = format!("{}: {}", library.name, library.setting);
                 if !settings.contains(&setting) {
@@ -215,7 +234,10 @@ fn measure(
                 match measured {
                     Ok(measured) => benchmarks.extend(measured),
                     // Another library's failure is no reason to lose the figures of the rest.
-                    Err(error) => println!("  failed: {error:#}"),
+                    Err(error) => {
+                        println!("  failed: {error:#}");
+                        hanging.extend(error.is::<Hangs>().then_some(run));
+                    }
                 }
             }
             text = write(&figures, &settings)?;
@@ -273,6 +295,9 @@ fn with_others(
 /// What a program wrote.
 fn table(command: &mut Command) -> Result<String> {
     let output = command.output().context("cannot start mpiexec: is the library installed?")?;
+    if output.status.code() == Some(TIMED_OUT) {
+        return Err(Hangs.into());
+    }
     ensure!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -339,7 +339,7 @@ impl Window {
         }
         let ticket = self.own().line.draw(kind);
         // Whoever moves the gate to that number wakes this rank.
-        self.write_down(self.own(), ticket);
+        self.write_down(self.own(), ticket, false);
         service.line.push(Standing { origin, ticket, answer });
         Ok(Reply::Later)
     }

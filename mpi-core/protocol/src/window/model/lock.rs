@@ -1,9 +1,9 @@
-//! The lock of one target, with ranks that sleep while they wait.
+//! The lock of one target, with ranks that sleep while they wait, and such as are overtaken meanwhile.
 
 use super::words::Words;
 use super::{Job, explore};
 use crate::window::LockKind::{self, Exclusive, Shared};
-use crate::window::{Gate, Ticket};
+use crate::window::{Arrival, Gate, Standing, Ticket};
 
 /// What is done otherwise than it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,16 @@ enum Broken {
     IgnoresGate,
     /// Who wants the lock at once takes the number that it has seen, though another has it by now.
     TakesTakenNumber,
+    /// Whose turn has come enters without a look at whether it has been overtaken.
+    EntersThoughOvertaken,
+    /// Who waits is overtaken before its turn has come.
+    OvertakesBeforeItsTurn,
+    /// Who has overtaken another gives the turn back as if that had not come meanwhile.
+    ForgetsWhoPresses,
+    /// It does not wake it.
+    LetsItSleep,
+    /// Who gives the turn back takes it once more before that one.
+    OvertakesWhoPresses,
 }
 
 /// Where a rank is.
@@ -44,6 +54,14 @@ enum At {
     Sleeps,
     /// Moves the gates that are left to move; to which numbers others were moved; what comes then.
     Moves(Vec<Gate>, Vec<u64>, Box<At>),
+    /// Its turn was not at once: looks whose it is.
+    LooksForSleeper,
+    /// Somebody's with this number who wrote this down: overtakes it.
+    Overtakes(u64, Standing),
+    /// Has what it had of that number to give back.
+    GivesTurnBack(u64),
+    /// Its turn has come.
+    Arrives,
     /// Has moved gates to these numbers.
     LooksAtLine(Vec<u64>, Box<At>),
     LooksUp(Vec<u64>, Box<At>),
@@ -63,19 +81,25 @@ struct Locking {
     broken: Broken,
     words: Words,
     /// Who has which number: at the number modulo the number of ranks.
-    named: Vec<Option<(u64, usize)>>,
+    named: Vec<u64>,
+    /// Ranks outnumber processors.
+    may_overtake: bool,
+    /// Whose number it is whose turn a rank has.
+    overtaken: Vec<Option<u64>>,
     sleeps: Vec<bool>,
     programs: Vec<Vec<LockKind>>,
     at: Vec<At>,
 }
 
 impl Locking {
-    fn new(programs: &[Vec<LockKind>], broken: Broken) -> Self {
+    fn new(programs: &[Vec<LockKind>], may_overtake: bool, broken: Broken) -> Self {
         let ranks = programs.len();
         Locking {
             broken,
             words: Words::new(ranks),
-            named: vec![None; ranks],
+            named: vec![0; ranks],
+            may_overtake,
+            overtaken: vec![None; ranks],
             sleeps: vec![false; ranks],
             programs: programs.to_vec(),
             at: vec![At::Outside; ranks],
@@ -86,14 +110,84 @@ impl Locking {
         let kind = self.programs[rank][0];
         let shown = self.words.at(Ticket::new(next, kind).gate());
         let may = self.broken == Broken::IgnoresGate || Ticket::at_once(next, shown, kind).is_some();
-        if may { At::TakesAtOnce(next) } else { At::TakesNumber }
+        if may { At::TakesAtOnce(next) } else { self.not_at_once(rank) }
+    }
+
+    fn not_at_once(&self, rank: usize) -> At {
+        let looks = self.may_overtake && self.programs[rank][0] == Exclusive;
+        if looks { At::LooksForSleeper } else { At::TakesNumber }
+    }
+
+    fn look_for_sleeper(&mut self) -> At {
+        let ahead = u64::from(self.broken == Broken::OvertakesBeforeItsTurn);
+        let number = self.words.at(Gate::All) + ahead;
+        let seen = Standing::read(*self.word(number));
+        let is_pressing = self.broken == Broken::OvertakesWhoPresses && matches!(seen.arrive(), Arrival::IsOvertaken);
+        if seen.overtaken(number).is_some() || (is_pressing && seen.rank_of(number).is_some()) {
+            At::Overtakes(number, seen)
+        } else {
+            At::TakesNumber
+        }
+    }
+
+    fn overtake(&mut self, rank: usize, number: u64, seen: Standing) -> Result<At, String> {
+        if *self.word(number) != seen.word() {
+            return Ok(At::TakesNumber);
+        }
+        *self.word(number) = seen.overtaken(number).unwrap_or(seen).word();
+        self.overtaken[rank] = Some(number);
+        self.words.overtake(rank)?;
+        Ok(At::Inside)
+    }
+
+    fn give_turn_back(&mut self, rank: usize, number: u64) -> At {
+        self.overtaken[rank] = None;
+        self.words.give_turn_back(rank);
+        let seen = Standing::read(*self.word(number));
+        let (mut given_back, is_awaited) = seen.given_back();
+        let sleeper = seen.rank_of(number).expect("nobody has come after it");
+        if self.broken == Broken::ForgetsWhoPresses {
+            given_back = Standing::new(number, sleeper, true);
+        }
+        *self.word(number) = given_back.word();
+        let wakes = is_awaited && !matches!(self.broken, Broken::LetsItSleep | Broken::ForgetsWhoPresses);
+        let then = Box::new(At::HasLeft);
+        if wakes { At::Wakes(sleeper, Vec::new(), then) } else { At::HasLeft }
+    }
+
+    /// What is written down at a number.
+    fn word(&mut self, number: u64) -> &mut u64 {
+        let ranks = self.named.len();
+        &mut self.named[number as usize % ranks]
+    }
+
+    /// Whether a rank that waits has anything to do: its turn has come, or whoever overtook it has given it back.
+    fn has_news(&mut self, rank: usize) -> bool {
+        let number = self.words.ticket(rank).number();
+        let seen = Standing::read(*self.word(number));
+        let waits = seen.rank_of(number) == Some(rank) && seen.arrive() == Arrival::IsOvertaken;
+        self.words.is_its_turn(rank) && !waits
+    }
+
+    fn arrive(&mut self, rank: usize) -> Result<At, String> {
+        let number = self.words.ticket(rank).number();
+        let seen = Standing::read(*self.word(number));
+        if seen.rank_of(number) != Some(rank) || self.broken == Broken::EntersThoughOvertaken {
+            return self.enter(rank);
+        }
+        match seen.arrive() {
+            Arrival::HasTurn => return self.enter(rank),
+            Arrival::IsOvertaken => return Ok(At::Looks),
+            Arrival::Claims(next) | Arrival::Presses(next) => *self.word(number) = next.word(),
+        }
+        Ok(At::Arrives)
     }
 
     fn take_at_once(&mut self, rank: usize, next: u64) -> Result<At, String> {
         let in_any_case = self.broken == Broken::TakesTakenNumber;
         match self.words.draw_if(rank, self.programs[rank][0], next, in_any_case) {
             true => self.enter(rank),
-            false => Ok(At::TakesNumber),
+            false => Ok(self.not_at_once(rank)),
         }
     }
 
@@ -124,12 +218,6 @@ impl Locking {
         }
     }
 
-    /// Who has that number.
-    fn named(&self, number: u64) -> Option<usize> {
-        let named = self.named[number as usize % self.named.len()];
-        named.filter(|named| named.0 == number).map(|named| named.1)
-    }
-
     fn move_gate(&mut self, mut gates: Vec<Gate>, mut moved: Vec<u64>, then: Box<At>) -> At {
         if gates.is_empty() {
             return At::LooksAtLine(moved, then);
@@ -142,15 +230,17 @@ impl Locking {
         if numbers.is_empty() {
             return *then;
         }
-        match self.named(numbers.remove(0)) {
+        let number = numbers.remove(0);
+        let word = self.named[number as usize % self.named.len()];
+        match Standing::read(word).rank_of(number) {
             Some(next) => At::Wakes(next, numbers, then),
             None => At::LooksUp(numbers, then),
         }
     }
 
     fn name(&mut self, rank: usize) {
-        let (number, ranks) = (self.words.ticket(rank).number(), self.named.len());
-        self.named[number as usize % ranks] = Some((number, rank));
+        let number = self.words.ticket(rank).number();
+        *self.word(number) = Standing::new(number, rank, self.may_overtake).word();
     }
 }
 
@@ -173,10 +263,14 @@ impl Job for Locking {
                 self.words.draw(rank, self.programs[rank][0]);
                 At::FirstLook
             }
-            At::FirstLook | At::Looks | At::LastLook if self.words.is_its_turn(rank) => {
+            At::FirstLook | At::Looks | At::LastLook if self.has_news(rank) => {
                 self.sleeps[rank] = false;
-                self.enter(rank)?
+                At::Arrives
             }
+            At::Arrives => self.arrive(rank)?,
+            At::LooksForSleeper => self.look_for_sleeper(),
+            At::Overtakes(number, seen) => self.overtake(rank, number, seen)?,
+            At::GivesTurnBack(number) => self.give_turn_back(rank, number),
             At::FirstLook if names_itself_late => At::Looks,
             At::FirstLook => At::NamesItself,
             At::NamesItself => {
@@ -215,7 +309,10 @@ impl Job for Locking {
                 self.words.complete(rank);
                 At::Completed
             }
-            At::Completed => self.leave(rank),
+            At::Completed => match self.overtaken[rank] {
+                Some(number) => At::GivesTurnBack(number),
+                None => self.leave(rank),
+            },
             At::HasLeft => {
                 self.words.complete(rank);
                 self.programs[rank].remove(0);
@@ -234,15 +331,17 @@ fn jobs(ranks: u32, times: u32) -> impl Iterator<Item = Vec<Vec<LockKind>>> {
     (0..1 << (ranks * times)).map(move |bits| (0..ranks).map(|rank| program(bits, rank)).collect())
 }
 
-fn states(ranks: u32, times: u32, broken: Broken) -> Result<usize, String> {
-    jobs(ranks, times).try_fold(0, |states, job| Ok(states + explore(Locking::new(&job, broken))?))
+fn states(ranks: u32, times: u32, may_overtake: bool, broken: Broken) -> Result<usize, String> {
+    jobs(ranks, times).try_fold(0, |states, job| Ok(states + explore(Locking::new(&job, may_overtake, broken))?))
 }
 
 #[test]
 fn locks_are_exclusive_fair_and_never_lost() {
     for (ranks, times) in [(2, 2), (3, 1)] {
-        let states = states(ranks, times, Broken::Nothing).unwrap();
-        assert!(states > 1000, "only {states} states of {ranks} ranks");
+        for may_overtake in [false, true] {
+            let states = states(ranks, times, may_overtake, Broken::Nothing).unwrap();
+            assert!(states > 1000, "only {states} states of {ranks} ranks");
+        }
     }
 }
 
@@ -258,7 +357,23 @@ fn what_is_broken_is_found_out() {
         (Broken::IgnoresGate, "overtaken"),
         (Broken::TakesTakenNumber, "overtaken"),
     ] {
-        let found = states(2, 2, broken).expect_err("it is broken");
+        let found = states(2, 2, false, broken).expect_err("it is broken");
+        assert!(found.contains(what), "{broken:?}: {found}");
+    }
+}
+
+#[test]
+fn broken_overtaking_is_found_out() {
+    for (broken, what) in [
+        (Broken::EntersThoughOvertaken, "not alone"),
+        (Broken::OvertakesBeforeItsTurn, "not alone"),
+        (Broken::ForgetsWhoPresses, "nobody can go on"),
+        (Broken::LetsItSleep, "nobody can go on"),
+        (Broken::OvertakesWhoPresses, "not alone"),
+    ] {
+        // One has the lock, one waits, one overtakes it, and the first comes once more.
+        let programs = [vec![Exclusive; 2], vec![Exclusive], vec![Exclusive]];
+        let found = explore(Locking::new(&programs, true, broken)).expect_err("it is broken");
         assert!(found.contains(what), "{broken:?}: {found}");
     }
 }

@@ -79,20 +79,35 @@ impl Words {
         self.at(ticket.gate()) == ticket.number()
     }
 
-    /// A rank has the lock from now on; the gates to move.
-    pub(super) fn enter(&mut self, rank: usize, kind: LockKind) -> Result<Vec<Gate>, String> {
-        let ticket = self.ticket(rank);
+    /// A rank has the lock alone from now on, in the place of another.
+    pub(super) fn overtake(&mut self, rank: usize) -> Result<(), String> {
+        self.hold(rank, Exclusive)
+    }
+
+    /// It gives the turn back.
+    pub(super) fn give_turn_back(&mut self, rank: usize) {
+        self.holders.retain(|holder| holder.0 != rank);
+    }
+
+    fn hold(&mut self, rank: usize, kind: LockKind) -> Result<(), String> {
         if self.holders.iter().any(|holder| holder.1 == Exclusive || kind == Exclusive) {
             return Err(format!("rank {rank} is not alone"));
         }
         if kind == Exclusive && !self.in_flight.is_empty() {
             return Err("an operation of an earlier epoch is still on its way".into());
         }
+        self.holders.push((rank, kind));
+        Ok(())
+    }
+
+    /// A rank has the lock from now on; the gates to move.
+    pub(super) fn enter(&mut self, rank: usize, kind: LockKind) -> Result<Vec<Gate>, String> {
+        let ticket = self.ticket(rank);
+        self.hold(rank, kind)?;
         if ticket.number() != self.entered {
             return Err("somebody has been overtaken".into());
         }
         self.entered += 1;
-        self.holders.push((rank, kind));
         Ok(ticket.entered().into_iter().collect())
     }
 

@@ -1,0 +1,99 @@
+//! Locks that are had in the place of a rank which sleeps: see [`rwmpi_protocol::window::Standing`].
+//!
+//! Only where ranks outnumber processors, and only for locks that are had alone: on two processors four ranks that
+//! lock, put and unlock would otherwise pay two changes of processes for each operation. A rank that wakes up at once
+//! comes after some 10 µs. One that is not given a processor, perhaps as just those have it that overtake it, is not
+//! overtaken for ever: after a while they stand in line behind it, and so let go of their processors.
+
+use std::time::{Duration, Instant};
+
+use rwmpi_protocol::window::{Arrival, LockKind, Standing, Ticket};
+
+use super::Window;
+use super::control::{Control, Listed};
+use super::line::Held;
+use crate::engine::JobEngine;
+
+/// For so long a rank overtakes another again and again: some changes of processes.
+const LONGEST: Duration = Duration::from_micros(200);
+/// So many times it does so between two looks at the clock, each of which takes about as long as a lock.
+const TIMES_A_LOOK: u32 = 16;
+
+/// Whom a rank has overtaken last: how often, and since when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overtaking {
+    target: usize,
+    number: u64,
+    times: u32,
+    since: Instant,
+}
+
+impl Overtaking {
+    /// Once more, or first; `None`: it has been enough.
+    fn again(last: Option<Overtaking>, target: usize, number: u64) -> Option<Overtaking> {
+        let Some(last) = last.filter(|last| (last.target, last.number) == (target, number)) else {
+            return Some(Overtaking { target, number, times: 1, since: Instant::now() });
+        };
+        let is_enough = last.times.is_multiple_of(TIMES_A_LOOK) && last.since.elapsed() > LONGEST;
+        (!is_enough).then_some(Overtaking { times: last.times.wrapping_add(1), ..last })
+    }
+}
+
+impl Window {
+    /// Takes the lock of a target in the place of the rank whose turn it is, if that sleeps.
+    #[cold]
+    pub(super) fn overtake(&self, control: &Control, target: usize, kind: LockKind) -> Option<()> {
+        if kind != LockKind::Exclusive || !self.shared.is_oversubscribed {
+            return None;
+        }
+        // All before that number have left, and its rank has yet to come: nobody has the lock.
+        let number = control.line.all.load();
+        let word = control.mapped(Listed::Named(number));
+        let seen = Standing::read(word.load());
+        let overtaken = seen.overtaken(number)?;
+        let overtaking = Overtaking::again(self.shared.overtaking.get(), target, number)?;
+        if !word.replace(seen.word(), overtaken.word()) {
+            return None;
+        }
+        self.shared.overtaking.set(Some(overtaking));
+        control.line.hint(Some(self.shared.own_peer));
+        self.shared.held[target].set(Held { number, overtakes: true });
+        Some(())
+    }
+
+    /// Gives the turn back to the rank that has `number`. Whoever has the lock next has seen its word change, and so
+    /// what was done before.
+    #[cold]
+    pub(super) fn give_turn_back(&self, control: &Control, number: u64) {
+        control.line.hint(None);
+        let word = control.mapped(Listed::Named(number));
+        loop {
+            let seen = Standing::read(word.load());
+            let (given_back, is_awaited) = seen.given_back();
+            if !word.replace(seen.word(), given_back.word()) {
+                continue;
+            }
+            let rank = seen.rank_of(number).filter(|_| is_awaited);
+            if let Some(target) = rank.and_then(|rank| self.shared.targets.get(rank)) {
+                self.process().engine().wake(target.peer);
+            }
+            return;
+        }
+    }
+
+    /// The turn of this rank has come, and it is awake: whether it has the lock, or else has to wait for who has
+    /// overtaken it.
+    pub(super) fn takes_turn(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket) -> bool {
+        let place = Listed::Named(ticket.number());
+        let word = control.mapped(place);
+        loop {
+            let seen = Standing::read(word.load());
+            let next = match seen.arrive() {
+                Arrival::HasTurn => return true,
+                Arrival::IsOvertaken => return engine.has_word(control.awaited(place), seen.own().word(), 1, None),
+                Arrival::Claims(next) | Arrival::Presses(next) => next,
+            };
+            word.replace(seen.word(), next.word());
+        }
+    }
+}
