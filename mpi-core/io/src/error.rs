@@ -100,7 +100,8 @@ fn class_of(error: &io::Error) -> ErrorClass {
         Some(Errno::DQUOT) => ErrorClass::Quota,
         Some(Errno::BUSY | Errno::TXTBSY) => ErrorClass::FileInUse,
         Some(Errno::ISDIR | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP) => ErrorClass::BadFile,
-        Some(Errno::OPNOTSUPP | Errno::NOLCK) => ErrorClass::UnsupportedOperation,
+        // Locks are refused by one of these, as the file system likes.
+        Some(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => ErrorClass::UnsupportedOperation,
         _ => ErrorClass::InputOutput,
     }
 }

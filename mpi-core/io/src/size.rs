@@ -1,10 +1,15 @@
 //! How long a file is, and what of it has reached the disk (MPI-5.0 sections 14.2.4 to 14.2.6 and 14.6.1).
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rwmpi_core::ErrorClass;
 
 use crate::{File, Result};
+
+/// A signal may interrupt it, where the file is on another machine.
+fn resize(disk: &std::fs::File, size: u64) -> rustix::io::Result<()> {
+    retry_on_intr(|| rustix::fs::ftruncate(disk, size))
+}
 
 impl File {
     /// Its length in bytes (MPI_File_get_size).
@@ -32,7 +37,7 @@ impl File {
         self.check_same(RESIZING, &[size])?;
         let mine = self.by_first(RESIZING, |disk| {
             let size = u64::try_from(size).map_err(|_| Errno::INVAL)?;
-            Ok(rustix::fs::ftruncate(disk, size)?)
+            Ok(resize(disk, size)?)
         });
         self.agree(RESIZING, self.not_negative(RESIZING, size).and(self.may_write(RESIZING)).and(mine))
     }
@@ -50,8 +55,8 @@ impl File {
             if size == 0 {
                 return Ok(());
             }
-            match fallocate(disk, FallocateFlags::empty(), 0, size) {
-                Err(Errno::OPNOTSUPP) if disk.metadata()?.len() < size => Ok(rustix::fs::ftruncate(disk, size)?),
+            match retry_on_intr(|| fallocate(disk, FallocateFlags::empty(), 0, size)) {
+                Err(Errno::OPNOTSUPP) if disk.metadata()?.len() < size => Ok(resize(disk, size)?),
                 Err(Errno::OPNOTSUPP) => Ok(()),
                 outcome => Ok(outcome?),
             }
@@ -66,7 +71,7 @@ impl File {
     /// The system could not write it.
     pub fn sync(&self) -> Result<()> {
         const FLUSHING: &str = "flushing";
-        let mine = self.with_disk(FLUSHING, |disk| match rustix::fs::fsync(disk) {
+        let mine = self.with_disk(FLUSHING, |disk| match retry_on_intr(|| rustix::fs::fsync(disk)) {
             // What has no disk behind it.
             Ok(()) | Err(Errno::INVAL | Errno::ROFS) => Ok(()),
             Err(error) => Err(self.failed(FLUSHING, &error.into())),
