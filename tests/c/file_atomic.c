@@ -1,9 +1,11 @@
 /* Two writers and their readers, all at the same bytes at the same time, in a file that is atomic: whatever is read is one writer's, in
-   one piece and in blocks with gaps, by calls of one rank and of all. The gaps belong to further writers, which are not atomic. */
+   one piece and in blocks with gaps, by calls of one rank and of all. The gaps belong to further writers, which are not atomic.
+   A word is the number of rounds. */
 #include "file.h"
 
 enum { BLOCK = 64, BLOCKS = 4000, BYTES = BLOCK * BLOCKS, ROUNDS = 20 };
 
+static int rounds = ROUNDS;
 static char own[BYTES], got[BYTES];
 
 /* Every second block, beginning with one of the first two. */
@@ -40,7 +42,7 @@ static void writers_and_readers(int has_gaps, int is_collective)
     CHECK(MPI_File_write_at_all(file, 0, own, BYTES, MPI_CHAR, &status) == MPI_SUCCESS);
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
     see_every_second(others, 1);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         memset(own, 2 + round * 2 + world_rank, BYTES);
         if (is_collective && world_rank < 2)
             CHECK(MPI_File_write_at_all(file, 0, own, BYTES, MPI_CHAR, &status) == MPI_SUCCESS);
@@ -65,6 +67,8 @@ static void writers_and_readers(int has_gaps, int is_collective)
 int main(int argc, char **argv)
 {
     begin_files(&argc, &argv);
+    if (argc > 1)
+        rounds = atoi(argv[1]);
     for (int has_gaps = 0; has_gaps < 2; has_gaps++)
         for (int is_collective = 0; is_collective < 2; is_collective++)
             writers_and_readers(has_gaps, is_collective);

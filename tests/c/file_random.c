@@ -1,5 +1,6 @@
 /* Random views and accesses of all ranks, compared with a map of the file's bytes, in a usual folder and in memory (tmpfs), while the
-   kernel transfers few bytes a call, is interrupted, and has no locks from some call on. ranks: 1 2 3 */
+   kernel transfers few bytes a call, is interrupted, and has no locks from some call on. A word is the number of
+   rounds. ranks: 1 2 3 */
 #include "file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@ static struct {
     int is_short; /* few bytes a call, and every third call is interrupted */
     int no_locks; /* every lock is refused */
 } faults;
-static int calls, is_interposed, refused_locks;
+static int calls, is_interposed, refused_locks, rounds = ROUNDS;
 
 static int is_ours(int file)
 {
@@ -241,7 +242,7 @@ static void on_a_file(const char *choice, unsigned long long seed)
 {
     MPI_File file = open_with(choice);
     state = seed;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         access_once(file, round);
         if (round % 10 == 9)
             compare(file);
@@ -270,6 +271,8 @@ int main(int argc, char **argv)
     static const char *const choices[] = { "automatic", "enable", "disable" };
     char usual_name[sizeof file_name], folder[64];
     begin_files(&argc, &argv);
+    if (argc > 1)
+        rounds = atoi(argv[1]);
     strcpy(usual_name, file_name);
     for (int in_memory = 0; in_memory < 2; in_memory++) {
         if (in_memory && !move_to_memory(folder))
