@@ -78,6 +78,14 @@ pub fn group_compare<A: Abi>(group: A::Handle, other: A::Handle, result: Out<c_i
     result.set(comparison::<A>(rank.group::<A>(group)?.compare(&rank.group::<A>(other)?)))
 }
 
+/// Gives the program a group, if there is a place for its handle: nobody could free it otherwise.
+fn give<A: Abi>(rank: &Rank, made: Out<A::Handle>, make: impl FnOnce() -> Result<Group>) -> Outcome {
+    if made.is_null() {
+        return Err(Error::new(ErrorClass::Argument, "the place for the new group is a null pointer"));
+    }
+    made.set(rank.add_group::<A>(make()?)?)
+}
+
 /// Makes a group of two.
 fn combine<A: Abi>(
     group: A::Handle,
@@ -86,7 +94,8 @@ fn combine<A: Abi>(
     how: impl Fn(&Group, &Group) -> Group,
 ) -> Outcome {
     let rank = rank()?;
-    made.set(rank.add_group::<A>(how(&rank.group::<A>(group)?, &rank.group::<A>(other)?))?)
+    let (group, other) = (rank.group::<A>(group)?, rank.group::<A>(other)?);
+    give::<A>(&rank, made, || Ok(how(&group, &other)))
 }
 
 /// MPI_Group_union (MPI-5.0 section 7.3.2).
@@ -108,16 +117,20 @@ pub fn group_difference<A: Abi>(group: A::Handle, other: A::Handle, made: Out<A:
 pub fn group_incl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
-    made.set(rank.add_group::<A>(group.incl(&ranks)?)?)
+    give::<A>(&rank, made, || {
+        let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
+        group.incl(&ranks)
+    })
 }
 
 /// MPI_Group_excl (MPI-5.0 section 7.3.2).
 pub fn group_excl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
-    made.set(rank.add_group::<A>(group.excl(&ranks)?)?)
+    give::<A>(&rank, made, || {
+        let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
+        group.excl(&ranks)
+    })
 }
 
 fn ranges(ranges: Array<[c_int; 3]>, len: c_int) -> Result<Vec<RankRange>> {
@@ -139,7 +152,7 @@ pub fn group_range_incl<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    made.set(rank.add_group::<A>(group.range_incl(&ranges(triplets, len)?)?)?)
+    give::<A>(&rank, made, || group.range_incl(&ranges(triplets, len)?))
 }
 
 /// MPI_Group_range_excl (MPI-5.0 section 7.3.2).
@@ -151,7 +164,7 @@ pub fn group_range_excl<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    made.set(rank.add_group::<A>(group.range_excl(&ranges(triplets, len)?)?)?)
+    give::<A>(&rank, made, || group.range_excl(&ranges(triplets, len)?))
 }
 
 /// MPI_Group_free (MPI-5.0 section 7.3.3).

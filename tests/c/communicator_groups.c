@@ -82,6 +82,9 @@ static void mistakes(MPI_Group world)
     wrong[1] = 0;
     CHECK_ERROR(MPI_Group_incl(world, 2, wrong, &made), MPI_ERR_RANK);
     CHECK_ERROR(MPI_Group_incl(world, -1, wrong, &made), MPI_ERR_ARG);
+    /* There is no place for the result: said before what else is wrong. */
+    CHECK_ERROR(MPI_Group_incl(world, 2, wrong, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Group_union(world, world, NULL), MPI_ERR_ARG);
     CHECK_ERROR(MPI_Group_incl(world, 1, NULL, &made), MPI_ERR_ARG);
     CHECK_ERROR(MPI_Group_range_incl(world, 1, range, &made), MPI_ERR_ARG);
     CHECK_ERROR(MPI_Group_size(MPI_GROUP_NULL, &got), MPI_ERR_GROUP);
