@@ -15,7 +15,7 @@ use super::mpich_fortran::{Fortran, fill_templates};
 /// The folders of MPICH's suite. Three are left out, whose one program is no judge: `errors/f08/io` has types that no
 /// `mpi_f08` has, `f08/init` knows no version of MPI beyond 4, and `errors/attr` expects errors of a window at the
 /// handler of the world communicator.
-pub const CHAPTERS: [&str; 28] = [
+pub const CHAPTERS: [&str; 34] = [
     "rma",
     "errors/rma",
     "threads/rma",
@@ -44,10 +44,16 @@ pub const CHAPTERS: [&str; 28] = [
     "f08/subarray",
     "f08/timer",
     "f08/topo",
+    "errors/coll",
+    "errors/comm",
+    "errors/datatype",
+    "errors/group",
+    "errors/pt2pt",
+    "errors/topo",
 ];
 
 /// Programs that are no judges of this library, and why.
-const LEFT_OUT: [(&str, &str); 7] = [
+const LEFT_OUT: [(&str, &str); 26] = [
     ("gather", "has a rank die, and another gather more than its buffer has room for"),
     ("revoke_shrink", "looks at the result of a reduction that has failed"),
     ("timeout", "hangs on purpose, to see whether it is ended"),
@@ -55,7 +61,32 @@ const LEFT_OUT: [(&str, &str); 7] = [
     ("multipart", "looks at MPI_ERROR of statuses of MPI_Waitall, which sets it only with MPI_ERR_IN_STATUS"),
     ("connect_timeout_no_accept", "sets by variables of MPICH's how long a port is waited for"),
     ("nonblocking_pready", "sends elements of MPI_DATATYPE_NULL, if none"),
+    ("noalias", REPEATED),
+    ("nb_noalias", REPEATED),
+    ("noalias2", REPEATED),
+    ("noalias3", REPEATED),
+    ("reduceop", UNDETECTED),
+    ("ireduceop", UNDETECTED),
+    ("scatterlength", UNDETECTED),
+    ("iscatterlength", UNDETECTED),
+    ("allgatherlength", UNDETECTED),
+    ("iallgatherlength", UNDETECTED),
+    ("too_many_comms", UNLIMITED),
+    ("too_many_comms2", UNLIMITED),
+    ("too_many_comms3", UNLIMITED),
+    ("too_many_icomms", UNLIMITED),
+    ("too_many_icomms2", UNLIMITED),
+    ("comm_create_nullarg", FATAL),
+    ("comm_create_group_nullarg", FATAL),
+    ("comm_split_nullarg", FATAL),
+    ("comm_split_type_nullarg", FATAL),
 ];
+
+const REPEATED: &str = "has a rank alone make a call that must fail, or repeat it; here a failed call has taken part";
+const UNDETECTED: &str =
+    "wants operations or lengths to be compared, which MPICH does not do either (its list says so)";
+const UNLIMITED: &str = "wants communicators to run out, which they do not";
+const FATAL: &str = "errs with a communicator that is a copy from before errors were to be returned";
 
 /// Room for so many ranks: children that have none left skip what they should do.
 const UNIVERSE: &str = "64";
