@@ -1,8 +1,9 @@
-/* Every collective of MPI-5.0 chapter 6 in its blocking, nonblocking, persistent and large-count forms, on the same data. */
+/* Every collective of MPI-5.0 chapter 6 in its blocking, nonblocking and persistent forms, each with large counts too,
+   on the same data. */
 #include "check.h"
 
 enum { N = 700, RANKS = 8 };
-enum form { BLOCKING, LARGE, NONBLOCKING, PERSISTENT, FORMS };
+enum form { BLOCKING, LARGE, NONBLOCKING, LARGE_NONBLOCKING, PERSISTENT, LARGE_PERSISTENT, FORMS };
 
 static int rank, size;
 static const MPI_Comm comm = MPI_COMM_WORLD;
@@ -11,9 +12,9 @@ static MPI_Request request;
 /* The calls start (or do) something; this ends it. A persistent request is used twice in a row on the same data. */
 static void end(enum form form)
 {
-    if (form == NONBLOCKING)
+    if (form == NONBLOCKING || form == LARGE_NONBLOCKING)
         CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
-    if (form == PERSISTENT) {
+    if (form >= PERSISTENT) {
         int again, flag = 0;
         for (again = 0; again < 2; again++) {
             CHECK(MPI_Start(&request) == MPI_SUCCESS);
@@ -29,12 +30,14 @@ static void end(enum form form)
 }
 
 /* Calls one of the forms and ends what it has started. */
-#define DO(form, blocking, large, nonblocking, persistent)                                         \
+#define DO(form, blocking, large, nonblocking, large_nonblocking, persistent, large_persistent)    \
     do {                                                                                           \
-        CHECK(((form) == BLOCKING      ? (blocking)                                                \
-               : (form) == LARGE       ? (large)                                                   \
-               : (form) == NONBLOCKING ? (nonblocking)                                             \
-                                       : (persistent)) == MPI_SUCCESS);                            \
+        CHECK(((form) == BLOCKING            ? (blocking)                                          \
+               : (form) == LARGE             ? (large)                                             \
+               : (form) == NONBLOCKING       ? (nonblocking)                                       \
+               : (form) == LARGE_NONBLOCKING ? (large_nonblocking)                                 \
+               : (form) == PERSISTENT        ? (persistent)                                        \
+                                             : (large_persistent)) == MPI_SUCCESS);                \
         end(form);                                                                                 \
     } while (0)
 
@@ -77,24 +80,32 @@ static void one_to_all(enum form form)
         fill();
         for (i = 0; i < N; i++)
             all[i] = rank == root ? number(root, 0, i) : -1;
-        DO(form, MPI_Bcast(all, N, MPI_INT, root, comm), MPI_Bcast_c(all, N, MPI_INT, root, comm),
+        DO(form, MPI_Bcast(all, N, MPI_INT, root, comm),
+           MPI_Bcast_c(all, N, MPI_INT, root, comm),
            MPI_Ibcast(all, N, MPI_INT, root, comm, &request),
-           MPI_Bcast_init(all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request));
+           MPI_Ibcast_c(all, N, MPI_INT, root, comm, &request),
+           MPI_Bcast_init(all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request),
+           MPI_Bcast_init_c(all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request));
         for (i = 0; i < N; i++)
             CHECK(all[i] == number(root, 0, i));
         fill();
         DO(form, MPI_Scatter(own, N, MPI_INT, all, N, MPI_INT, root, comm),
            MPI_Scatter_c(own, N, MPI_INT, all, N, MPI_INT, root, comm),
            MPI_Iscatter(own, N, MPI_INT, all, N, MPI_INT, root, comm, &request),
-           MPI_Scatter_init(own, N, MPI_INT, all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request));
+           MPI_Iscatter_c(own, N, MPI_INT, all, N, MPI_INT, root, comm, &request),
+           MPI_Scatter_init(own, N, MPI_INT, all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request),
+           MPI_Scatter_init_c(own, N, MPI_INT, all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request));
         for (i = 0; i < N; i++)
             CHECK(all[i] == number(root, rank, i));
         fill();
         DO(form, MPI_Scatterv(own, counts, starts, MPI_INT, all, counts[rank], MPI_INT, root, comm),
            MPI_Scatterv_c(own, large_counts, large_starts, MPI_INT, all, counts[rank], MPI_INT, root, comm),
            MPI_Iscatterv(own, counts, starts, MPI_INT, all, counts[rank], MPI_INT, root, comm, &request),
+           MPI_Iscatterv_c(own, large_counts, large_starts, MPI_INT, all, counts[rank], MPI_INT, root, comm, &request),
            MPI_Scatterv_init(own, counts, starts, MPI_INT, all, counts[rank], MPI_INT, root, comm, MPI_INFO_NULL,
-                             &request));
+                             &request),
+           MPI_Scatterv_init_c(own, large_counts, large_starts, MPI_INT, all, counts[rank], MPI_INT, root, comm,
+                               MPI_INFO_NULL, &request));
         for (i = 0; i < counts[rank]; i++)
             CHECK(all[i] == number(root, (starts[rank] + i) / N, (starts[rank] + i) % N));
     }
@@ -119,7 +130,9 @@ static void all_to_one(enum form form)
         DO(form, MPI_Gather(own, N, MPI_INT, all, N, MPI_INT, root, comm),
            MPI_Gather_c(own, N, MPI_INT, all, N, MPI_INT, root, comm),
            MPI_Igather(own, N, MPI_INT, all, N, MPI_INT, root, comm, &request),
-           MPI_Gather_init(own, N, MPI_INT, all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request));
+           MPI_Igather_c(own, N, MPI_INT, all, N, MPI_INT, root, comm, &request),
+           MPI_Gather_init(own, N, MPI_INT, all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request),
+           MPI_Gather_init_c(own, N, MPI_INT, all, N, MPI_INT, root, comm, MPI_INFO_NULL, &request));
         for (r = 0; r < size; r++)
             for (i = 0; i < N; i++)
                 CHECK(all[r * N + i] == (rank == root ? number(r, 0, i) : -1));
@@ -127,23 +140,25 @@ static void all_to_one(enum form form)
         DO(form, MPI_Gatherv(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, root, comm),
            MPI_Gatherv_c(own, counts[rank], MPI_INT, all, large_counts, large_starts, MPI_INT, root, comm),
            MPI_Igatherv(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, root, comm, &request),
+           MPI_Igatherv_c(own, counts[rank], MPI_INT, all, large_counts, large_starts, MPI_INT, root, comm, &request),
            MPI_Gatherv_init(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, root, comm, MPI_INFO_NULL,
-                            &request));
+                            &request),
+           MPI_Gatherv_init_c(own, counts[rank], MPI_INT, all, large_counts, large_starts, MPI_INT, root, comm,
+                              MPI_INFO_NULL, &request));
         check_parts(rank == root);
     }
 }
 
 static void all_to_all(enum form form)
 {
-    MPI_Datatype types[RANKS];
-    int i, r, bytes[RANKS], same[RANKS], apart[RANKS];
-    MPI_Count large_same[RANKS];
-    MPI_Aint large_apart[RANKS], large_bytes[RANKS];
+    int i, r;
     fill();
     DO(form, MPI_Allgather(own, N, MPI_INT, all, N, MPI_INT, comm),
        MPI_Allgather_c(own, N, MPI_INT, all, N, MPI_INT, comm),
        MPI_Iallgather(own, N, MPI_INT, all, N, MPI_INT, comm, &request),
-       MPI_Allgather_init(own, N, MPI_INT, all, N, MPI_INT, comm, MPI_INFO_NULL, &request));
+       MPI_Iallgather_c(own, N, MPI_INT, all, N, MPI_INT, comm, &request),
+       MPI_Allgather_init(own, N, MPI_INT, all, N, MPI_INT, comm, MPI_INFO_NULL, &request),
+       MPI_Allgather_init_c(own, N, MPI_INT, all, N, MPI_INT, comm, MPI_INFO_NULL, &request));
     for (r = 0; r < size; r++)
         for (i = 0; i < N; i++)
             CHECK(all[r * N + i] == number(r, 0, i));
@@ -151,17 +166,30 @@ static void all_to_all(enum form form)
     DO(form, MPI_Allgatherv(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, comm),
        MPI_Allgatherv_c(own, counts[rank], MPI_INT, all, large_counts, large_starts, MPI_INT, comm),
        MPI_Iallgatherv(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, comm, &request),
-       MPI_Allgatherv_init(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, comm, MPI_INFO_NULL, &request));
+       MPI_Iallgatherv_c(own, counts[rank], MPI_INT, all, large_counts, large_starts, MPI_INT, comm, &request),
+       MPI_Allgatherv_init(own, counts[rank], MPI_INT, all, counts, starts, MPI_INT, comm, MPI_INFO_NULL, &request),
+       MPI_Allgatherv_init_c(own, counts[rank], MPI_INT, all, large_counts, large_starts, MPI_INT, comm, MPI_INFO_NULL,
+                             &request));
     check_parts(1);
     fill();
     DO(form, MPI_Alltoall(own, N, MPI_INT, all, N, MPI_INT, comm),
        MPI_Alltoall_c(own, N, MPI_INT, all, N, MPI_INT, comm),
        MPI_Ialltoall(own, N, MPI_INT, all, N, MPI_INT, comm, &request),
-       MPI_Alltoall_init(own, N, MPI_INT, all, N, MPI_INT, comm, MPI_INFO_NULL, &request));
+       MPI_Ialltoall_c(own, N, MPI_INT, all, N, MPI_INT, comm, &request),
+       MPI_Alltoall_init(own, N, MPI_INT, all, N, MPI_INT, comm, MPI_INFO_NULL, &request),
+       MPI_Alltoall_init_c(own, N, MPI_INT, all, N, MPI_INT, comm, MPI_INFO_NULL, &request));
     for (r = 0; r < size; r++)
         for (i = 0; i < N; i++)
             CHECK(all[r * N + i] == number(r, rank, i));
-    /* To rank t go counts[t] numbers from its N on. */
+}
+
+/* To rank t go counts[t] numbers from its N on. */
+static void parts_to_all(enum form form)
+{
+    MPI_Datatype types[RANKS];
+    int i, r, bytes[RANKS], same[RANKS], apart[RANKS];
+    MPI_Count large_same[RANKS];
+    MPI_Aint large_apart[RANKS], large_bytes[RANKS];
     for (r = 0; r < size; r++) {
         types[r] = MPI_INT;
         same[r] = counts[rank];
@@ -175,7 +203,10 @@ static void all_to_all(enum form form)
     DO(form, MPI_Alltoallv(own, counts, apart, MPI_INT, all, same, apart, MPI_INT, comm),
        MPI_Alltoallv_c(own, large_counts, large_apart, MPI_INT, all, large_same, large_apart, MPI_INT, comm),
        MPI_Ialltoallv(own, counts, apart, MPI_INT, all, same, apart, MPI_INT, comm, &request),
-       MPI_Alltoallv_init(own, counts, apart, MPI_INT, all, same, apart, MPI_INT, comm, MPI_INFO_NULL, &request));
+       MPI_Ialltoallv_c(own, large_counts, large_apart, MPI_INT, all, large_same, large_apart, MPI_INT, comm, &request),
+       MPI_Alltoallv_init(own, counts, apart, MPI_INT, all, same, apart, MPI_INT, comm, MPI_INFO_NULL, &request),
+       MPI_Alltoallv_init_c(own, large_counts, large_apart, MPI_INT, all, large_same, large_apart, MPI_INT, comm,
+                            MPI_INFO_NULL, &request));
     for (r = 0; r < size; r++)
         for (i = 0; i < N; i++)
             CHECK(all[r * N + i] == (i < counts[rank] ? number(r, rank, i) : -1));
@@ -183,7 +214,10 @@ static void all_to_all(enum form form)
     DO(form, MPI_Alltoallw(own, counts, bytes, types, all, same, bytes, types, comm),
        MPI_Alltoallw_c(own, large_counts, large_bytes, types, all, large_same, large_bytes, types, comm),
        MPI_Ialltoallw(own, counts, bytes, types, all, same, bytes, types, comm, &request),
-       MPI_Alltoallw_init(own, counts, bytes, types, all, same, bytes, types, comm, MPI_INFO_NULL, &request));
+       MPI_Ialltoallw_c(own, large_counts, large_bytes, types, all, large_same, large_bytes, types, comm, &request),
+       MPI_Alltoallw_init(own, counts, bytes, types, all, same, bytes, types, comm, MPI_INFO_NULL, &request),
+       MPI_Alltoallw_init_c(own, large_counts, large_bytes, types, all, large_same, large_bytes, types, comm,
+                            MPI_INFO_NULL, &request));
     for (r = 0; r < size; r++)
         for (i = 0; i < N; i++)
             CHECK(all[r * N + i] == (i < counts[rank] ? number(r, rank, i) : -1));
@@ -206,40 +240,55 @@ static void reductions(enum form form)
         DO(form, MPI_Reduce(own, all, N, MPI_INT, MPI_SUM, root, comm),
            MPI_Reduce_c(own, all, N, MPI_INT, MPI_SUM, root, comm),
            MPI_Ireduce(own, all, N, MPI_INT, MPI_SUM, root, comm, &request),
-           MPI_Reduce_init(own, all, N, MPI_INT, MPI_SUM, root, comm, MPI_INFO_NULL, &request));
+           MPI_Ireduce_c(own, all, N, MPI_INT, MPI_SUM, root, comm, &request),
+           MPI_Reduce_init(own, all, N, MPI_INT, MPI_SUM, root, comm, MPI_INFO_NULL, &request),
+           MPI_Reduce_init_c(own, all, N, MPI_INT, MPI_SUM, root, comm, MPI_INFO_NULL, &request));
         for (i = 0; i < N; i++)
             CHECK(all[i] == (rank == root ? sum(size, 0, i) : -1));
     }
     fill();
-    DO(form, MPI_Allreduce(own, all, N, MPI_INT, MPI_SUM, comm), MPI_Allreduce_c(own, all, N, MPI_INT, MPI_SUM, comm),
+    DO(form, MPI_Allreduce(own, all, N, MPI_INT, MPI_SUM, comm),
+       MPI_Allreduce_c(own, all, N, MPI_INT, MPI_SUM, comm),
        MPI_Iallreduce(own, all, N, MPI_INT, MPI_SUM, comm, &request),
-       MPI_Allreduce_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+       MPI_Iallreduce_c(own, all, N, MPI_INT, MPI_SUM, comm, &request),
+       MPI_Allreduce_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request),
+       MPI_Allreduce_init_c(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
     for (i = 0; i < N; i++)
         CHECK(all[i] == sum(size, 0, i));
     fill();
-    DO(form, MPI_Scan(own, all, N, MPI_INT, MPI_SUM, comm), MPI_Scan_c(own, all, N, MPI_INT, MPI_SUM, comm),
+    DO(form, MPI_Scan(own, all, N, MPI_INT, MPI_SUM, comm),
+       MPI_Scan_c(own, all, N, MPI_INT, MPI_SUM, comm),
        MPI_Iscan(own, all, N, MPI_INT, MPI_SUM, comm, &request),
-       MPI_Scan_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+       MPI_Iscan_c(own, all, N, MPI_INT, MPI_SUM, comm, &request),
+       MPI_Scan_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request),
+       MPI_Scan_init_c(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
     for (i = 0; i < N; i++)
         CHECK(all[i] == sum(rank + 1, 0, i));
     fill();
-    DO(form, MPI_Exscan(own, all, N, MPI_INT, MPI_SUM, comm), MPI_Exscan_c(own, all, N, MPI_INT, MPI_SUM, comm),
+    DO(form, MPI_Exscan(own, all, N, MPI_INT, MPI_SUM, comm),
+       MPI_Exscan_c(own, all, N, MPI_INT, MPI_SUM, comm),
        MPI_Iexscan(own, all, N, MPI_INT, MPI_SUM, comm, &request),
-       MPI_Exscan_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+       MPI_Iexscan_c(own, all, N, MPI_INT, MPI_SUM, comm, &request),
+       MPI_Exscan_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request),
+       MPI_Exscan_init_c(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
     for (i = 0; i < N && rank > 0; i++)
         CHECK(all[i] == sum(rank, 0, i));
     fill();
     DO(form, MPI_Reduce_scatter_block(own, all, N, MPI_INT, MPI_SUM, comm),
        MPI_Reduce_scatter_block_c(own, all, N, MPI_INT, MPI_SUM, comm),
        MPI_Ireduce_scatter_block(own, all, N, MPI_INT, MPI_SUM, comm, &request),
-       MPI_Reduce_scatter_block_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+       MPI_Ireduce_scatter_block_c(own, all, N, MPI_INT, MPI_SUM, comm, &request),
+       MPI_Reduce_scatter_block_init(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request),
+       MPI_Reduce_scatter_block_init_c(own, all, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
     for (i = 0; i < N; i++)
         CHECK(all[i] == sum(size, rank, i));
     fill();
     DO(form, MPI_Reduce_scatter(own, all, counts, MPI_INT, MPI_SUM, comm),
        MPI_Reduce_scatter_c(own, all, large_counts, MPI_INT, MPI_SUM, comm),
        MPI_Ireduce_scatter(own, all, counts, MPI_INT, MPI_SUM, comm, &request),
-       MPI_Reduce_scatter_init(own, all, counts, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+       MPI_Ireduce_scatter_c(own, all, large_counts, MPI_INT, MPI_SUM, comm, &request),
+       MPI_Reduce_scatter_init(own, all, counts, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request),
+       MPI_Reduce_scatter_init_c(own, all, large_counts, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
     for (i = 0; i < counts[rank]; i++)
         /* The parts follow each other without gaps here. */
         CHECK(all[i] == sum(size, 0, starts[rank] - rank + i));
@@ -258,8 +307,13 @@ int main(int argc, char **argv)
         one_to_all(form);
         all_to_one(form);
         all_to_all(form);
+        parts_to_all(form);
         reductions(form);
-        DO(form, MPI_Barrier(comm), MPI_Barrier(comm), MPI_Ibarrier(comm, &request),
+        DO(form, MPI_Barrier(comm),
+           MPI_Barrier(comm),
+           MPI_Ibarrier(comm, &request),
+           MPI_Ibarrier(comm, &request),
+           MPI_Barrier_init(comm, MPI_INFO_NULL, &request),
            MPI_Barrier_init(comm, MPI_INFO_NULL, &request));
     }
     MPI_Finalize();

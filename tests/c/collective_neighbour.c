@@ -2,26 +2,28 @@
 #include "check.h"
 
 enum { N = 150, NEIGHBOURS = 8 };
-enum form { BLOCKING, LARGE, NONBLOCKING, PERSISTENT, FORMS };
+enum form { BLOCKING, LARGE, NONBLOCKING, LARGE_NONBLOCKING, PERSISTENT, LARGE_PERSISTENT, FORMS };
 
 static MPI_Request request;
 
 static void end(enum form form)
 {
-    if (form == PERSISTENT)
+    if (form >= PERSISTENT)
         CHECK(MPI_Start(&request) == MPI_SUCCESS);
     if (form >= NONBLOCKING)
         CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    if (form == PERSISTENT)
+    if (form >= PERSISTENT)
         CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
 }
 
-#define DO(form, blocking, large, nonblocking, persistent)                                         \
+#define DO(form, blocking, large, nonblocking, large_nonblocking, persistent, large_persistent)    \
     do {                                                                                           \
-        CHECK(((form) == BLOCKING      ? (blocking)                                                \
-               : (form) == LARGE       ? (large)                                                   \
-               : (form) == NONBLOCKING ? (nonblocking)                                             \
-                                       : (persistent)) == MPI_SUCCESS);                            \
+        CHECK(((form) == BLOCKING            ? (blocking)                                          \
+               : (form) == LARGE             ? (large)                                             \
+               : (form) == NONBLOCKING       ? (nonblocking)                                       \
+               : (form) == LARGE_NONBLOCKING ? (large_nonblocking)                                 \
+               : (form) == PERSISTENT        ? (persistent)                                        \
+                                             : (large_persistent)) == MPI_SUCCESS);                \
         end(form);                                                                                 \
     } while (0)
 
@@ -72,35 +74,49 @@ static void exchange(MPI_Comm comm, int in, const int *sources, const int *place
         DO(form, MPI_Neighbor_allgather(sent, N, MPI_INT, got, N, MPI_INT, comm),
            MPI_Neighbor_allgather_c(sent, N, MPI_INT, got, N, MPI_INT, comm),
            MPI_Ineighbor_allgather(sent, N, MPI_INT, got, N, MPI_INT, comm, &request),
-           MPI_Neighbor_allgather_init(sent, N, MPI_INT, got, N, MPI_INT, comm, MPI_INFO_NULL, &request));
+           MPI_Ineighbor_allgather_c(sent, N, MPI_INT, got, N, MPI_INT, comm, &request),
+           MPI_Neighbor_allgather_init(sent, N, MPI_INT, got, N, MPI_INT, comm, MPI_INFO_NULL, &request),
+           MPI_Neighbor_allgather_init_c(sent, N, MPI_INT, got, N, MPI_INT, comm, MPI_INFO_NULL, &request));
         check(in, sources, zeros, N);
         prepare(rank, out);
         DO(form, MPI_Neighbor_allgatherv(sent, N / 2, MPI_INT, got, counts, starts, MPI_INT, comm),
            MPI_Neighbor_allgatherv_c(sent, N / 2, MPI_INT, got, large_counts, large_starts, MPI_INT, comm),
            MPI_Ineighbor_allgatherv(sent, N / 2, MPI_INT, got, counts, starts, MPI_INT, comm, &request),
+           MPI_Ineighbor_allgatherv_c(sent, N / 2, MPI_INT, got, large_counts, large_starts, MPI_INT, comm, &request),
            MPI_Neighbor_allgatherv_init(sent, N / 2, MPI_INT, got, counts, starts, MPI_INT, comm, MPI_INFO_NULL,
-                                        &request));
+                                        &request),
+           MPI_Neighbor_allgatherv_init_c(sent, N / 2, MPI_INT, got, large_counts, large_starts, MPI_INT, comm,
+                                          MPI_INFO_NULL, &request));
         check(in, sources, zeros, N / 2);
         prepare(rank, out);
         DO(form, MPI_Neighbor_alltoall(sent, N, MPI_INT, got, N, MPI_INT, comm),
            MPI_Neighbor_alltoall_c(sent, N, MPI_INT, got, N, MPI_INT, comm),
            MPI_Ineighbor_alltoall(sent, N, MPI_INT, got, N, MPI_INT, comm, &request),
-           MPI_Neighbor_alltoall_init(sent, N, MPI_INT, got, N, MPI_INT, comm, MPI_INFO_NULL, &request));
+           MPI_Ineighbor_alltoall_c(sent, N, MPI_INT, got, N, MPI_INT, comm, &request),
+           MPI_Neighbor_alltoall_init(sent, N, MPI_INT, got, N, MPI_INT, comm, MPI_INFO_NULL, &request),
+           MPI_Neighbor_alltoall_init_c(sent, N, MPI_INT, got, N, MPI_INT, comm, MPI_INFO_NULL, &request));
         check(in, sources, places, N);
         prepare(rank, out);
         DO(form, MPI_Neighbor_alltoallv(sent, counts, starts, MPI_INT, got, counts, starts, MPI_INT, comm),
            MPI_Neighbor_alltoallv_c(sent, large_counts, large_starts, MPI_INT, got, large_counts, large_starts, MPI_INT,
                                     comm),
            MPI_Ineighbor_alltoallv(sent, counts, starts, MPI_INT, got, counts, starts, MPI_INT, comm, &request),
+           MPI_Ineighbor_alltoallv_c(sent, large_counts, large_starts, MPI_INT, got, large_counts, large_starts,
+                                     MPI_INT, comm, &request),
            MPI_Neighbor_alltoallv_init(sent, counts, starts, MPI_INT, got, counts, starts, MPI_INT, comm, MPI_INFO_NULL,
-                                       &request));
+                                       &request),
+           MPI_Neighbor_alltoallv_init_c(sent, large_counts, large_starts, MPI_INT, got, large_counts, large_starts,
+                                         MPI_INT, comm, MPI_INFO_NULL, &request));
         check(in, sources, places, N / 2);
         prepare(rank, out);
         DO(form, MPI_Neighbor_alltoallw(sent, counts, bytes, types, got, counts, bytes, types, comm),
            MPI_Neighbor_alltoallw_c(sent, large_counts, bytes, types, got, large_counts, bytes, types, comm),
            MPI_Ineighbor_alltoallw(sent, counts, bytes, types, got, counts, bytes, types, comm, &request),
+           MPI_Ineighbor_alltoallw_c(sent, large_counts, bytes, types, got, large_counts, bytes, types, comm, &request),
            MPI_Neighbor_alltoallw_init(sent, counts, bytes, types, got, counts, bytes, types, comm, MPI_INFO_NULL,
-                                       &request));
+                                       &request),
+           MPI_Neighbor_alltoallw_init_c(sent, large_counts, bytes, types, got, large_counts, bytes, types, comm,
+                                         MPI_INFO_NULL, &request));
         check(in, sources, places, N / 2);
     }
 }

@@ -1,9 +1,8 @@
 //! The list of all functions: which are supported, and which test calls them.
 
 use std::fmt::Write;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use crate::bodies::Bodies;
 use crate::fortran::{is_bound, is_in_module_2008};
@@ -18,8 +17,8 @@ struct Program {
 }
 
 impl Program {
-    fn calls(&self, function: &Function) -> bool {
-        let call = format!("{}(", function.name);
+    fn calls(&self, function: &str) -> bool {
+        let call = format!("{function}(");
         if self.is_fortran { self.text.contains(&call.to_lowercase()) } else { self.text.contains(&call) }
     }
 }
@@ -43,15 +42,14 @@ fn programs(folder: &Path) -> io::Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// The functions that no test program in the folder `c` of `tests` calls.
+/// The functions, and their large-count forms, that no test program in the folder `c` of `tests` calls.
 ///
 /// # Errors
 /// If these can't be read.
-pub fn untested(functions: &[Function], tests: &Path) -> io::Result<Vec<&'static str>> {
+pub fn untested(functions: &[Function], tests: &Path) -> io::Result<Vec<String>> {
     let programs = programs(&tests.join("c"))?;
-    let is_called = |function: &&Function| programs.iter().any(|program| program.calls(function));
-    let listed = functions.iter().filter(|function| !is_listed_form(function));
-    Ok(listed.filter(|function| !is_called(function)).map(|function| function.name).collect())
+    let names = functions.iter().flat_map(Function::forms).map(|form| form.name());
+    Ok(names.filter(|name| !programs.iter().any(|program| program.calls(name))).collect())
 }
 
 /// The list as a page, with the test programs in the folders `c` and `fortran` of `tests`.
@@ -81,7 +79,8 @@ pub fn coverage(functions: &[Function], bodies: &Bodies, tests: &Path) -> io::Re
                 "\n## Chapter {chapter}\n\n| function | since | supported | `mpif.h`, `mpi` | `mpi_f08` | tested by |\n|---|---|---|---|---|---|"
             );
         }
-        let tests: Vec<&str> = programs.iter().filter(|one| one.calls(function)).map(|one| one.name.as_str()).collect();
+        let tests: Vec<&str> =
+            programs.iter().filter(|one| one.calls(function.name)).map(|one| one.name.as_str()).collect();
         let large = if has_large_form(function, functions) { " +c" } else { "" };
         let since = function.until.map_or(function.since.to_string(), |until| format!("{} to {until}", function.since));
         let word = |yes| if yes { "yes" } else { "no" };
@@ -100,4 +99,21 @@ fn is_listed_form(function: &Function) -> bool {
 
 fn has_large_form(function: &Function, functions: &[Function]) -> bool {
     function.has_large_form() || functions.iter().any(|other| other.name.strip_suffix("_c") == Some(function.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions;
+
+    #[test]
+    fn a_large_count_form_needs_a_call_of_its_own() {
+        let folder = std::env::temp_dir().join(format!("rwmpi-untested-{}", std::process::id()));
+        fs::create_dir_all(folder.join("c/tools")).unwrap();
+        fs::write(folder.join("c/program.c"), "MPI_Send(buffer, 1, MPI_INT, 0, 0, comm);").unwrap();
+        let missing = untested(&functions(), &folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let is_missing = |name: &str| missing.iter().any(|missing| missing == name);
+        assert!(!is_missing("MPI_Send") && is_missing("MPI_Send_c") && is_missing("MPI_Recv"));
+    }
 }
