@@ -144,13 +144,16 @@ pub fn cart_map<A: Abi>(
     communicator: A::Handle,
     dimensions: c_int,
     extents: Array<c_int>,
-    periodic: Array<c_int>,
+    _periodic: Array<c_int>,
     number: Out<c_int>,
 ) -> Outcome {
     rank()?.any_communicator::<A>(communicator)?;
     // Which dimensions are rings does not matter here, and programs may pass none.
-    let periodic = if periodic.is_null() { extents } else { periodic };
-    place_in::<A>(communicator, grid_of(dimensions, extents, periodic)?.size(), number)
+    let len = not_negative("the number of dimensions", dimensions, ErrorClass::Dimensions)?;
+    let extents = numbers("extent", extents, len, ErrorClass::Dimensions)?;
+    // Nobody has a place in a grid without places, as in MPICH: examples of rsmpi ask for one.
+    let ranks = if extents.contains(&0) { 0 } else { Cartesian::new(&extents, &vec![false; len])?.size() };
+    place_in::<A>(communicator, ranks, number)
 }
 
 fn graph_of(ranks: c_int, index: Array<c_int>, edges: Array<c_int>) -> Result<Graph> {

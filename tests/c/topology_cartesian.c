@@ -84,6 +84,8 @@ static void edges(void)
         CHECK(number == (rank < 2 ? rank : MPI_UNDEFINED));
     }
     CHECK_ERROR(MPI_Cart_map(MPI_COMM_WORLD, 1, &too_many, &flag, &number), MPI_ERR_ARG);
+    CHECK(MPI_Cart_map(MPI_COMM_WORLD, 1, &zero, &flag, &number) == MPI_SUCCESS && number == MPI_UNDEFINED);
+    CHECK_ERROR(MPI_Cart_map(MPI_COMM_WORLD, 1, &negative, &flag, &number), MPI_ERR_DIMS);
 }
 
 int main(int argc, char **argv)
