@@ -36,6 +36,8 @@ impl Fortran {
         let mut compiler = Command::new(cache.wrapper("mpifort"));
         compiler.args(["-abi=mpich", "-w", "-O1", "-g", "-fallow-argument-mismatch", "-I"]).arg(folder);
         compiler.arg(suite.join("util").join(self.utilities)).args(files);
+        // It writes modules into the folder where it runs.
+        compiler.current_dir(program.parent().context("a program lies in a folder")?);
         output(compiler.arg("-o").arg(program)).map(drop)
     }
 }
