@@ -17,7 +17,7 @@ const OTHER_IMAGES: [(&str, usize); 4] =
 /// the Fortran compiler before it calls MPI.
 const CANNOT_RUN: [&str; 2] = ["image_fail_", "issue-488-multi-dim-cobounds"];
 /// So many programs are there and can run.
-const COARRAY_PROGRAMS: usize = 84;
+const COARRAY_PROGRAMS: usize = 83;
 
 /// OpenCoarrays' own programs, as Debian compiled them for MPICH.
 pub fn open_coarrays(cache: &Cache) -> Result<()> {
