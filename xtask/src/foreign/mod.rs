@@ -16,6 +16,7 @@ mod mpich_suite;
 mod one_sided;
 mod pnetcdf;
 mod programs;
+mod rsmpi;
 
 use std::time::Instant;
 

@@ -18,6 +18,7 @@ use super::mpi4py::{mpi4py, python};
 use super::mpich_suite::{CHAPTERS, mpich_suite};
 use super::one_sided::{global_arrays, nwchem, open_coarrays};
 use super::pnetcdf::pnetcdf;
+use super::rsmpi::rsmpi;
 
 /// All of them.
 pub fn all() -> Vec<Case> {
@@ -62,6 +63,9 @@ pub fn all() -> Vec<Case> {
     }
     for ranks in [1, 2, 4] {
         cases.push(Case::new(format!("ADIOS, {ranks} ranks"), move |cache| adios(cache, ranks)));
+    }
+    for ranks in [2, 3, 4] {
+        cases.push(Case::new(format!("rsmpi, {ranks} ranks"), move |cache| rsmpi(cache, ranks)));
     }
     cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {
