@@ -60,6 +60,11 @@ pub fn mpix_comm_revoke<A: Abi>(communicator: A::Handle) -> Outcome {
     Ok(())
 }
 
+/// MPI_Comm_revoke: its name in the standard that comes after MPI-5.0.
+pub fn comm_revoke<A: Abi>(communicator: A::Handle) -> Outcome {
+    mpix_comm_revoke::<A>(communicator)
+}
+
 /// MPIX_Comm_is_revoked.
 pub fn mpix_comm_is_revoked<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -> Outcome {
     let rank = rank()?;
@@ -140,12 +145,22 @@ pub fn mpix_comm_get_failed<A: Abi>(communicator: A::Handle, group: Out<A::Handl
     group.set(rank.add_group::<A>(failed)?)
 }
 
+/// MPI_Comm_get_failed: its name in the standard that comes after MPI-5.0.
+pub fn comm_get_failed<A: Abi>(communicator: A::Handle, group: Out<A::Handle>) -> Outcome {
+    mpix_comm_get_failed::<A>(communicator, group)
+}
+
 /// MPIX_Comm_ack_failed.
 pub fn mpix_comm_ack_failed<A: Abi>(communicator: A::Handle, number: c_int, acknowledged: Out<c_int>) -> Outcome {
     let entry = rank()?.any_communicator::<A>(communicator)?;
     let number = usize::try_from(number)
         .map_err(|_| Error::new(ErrorClass::Argument, format!("{number} failures can't be acknowledged")))?;
     acknowledged.set(entry.core.acknowledge_failures(number) as c_int)
+}
+
+/// MPI_Comm_ack_failed: its name in the standard that comes after MPI-5.0.
+pub fn comm_ack_failed<A: Abi>(communicator: A::Handle, number: c_int, acknowledged: Out<c_int>) -> Outcome {
+    mpix_comm_ack_failed::<A>(communicator, number, acknowledged)
 }
 
 fn check_place<T: Copy>(made: Out<T>) -> Outcome {

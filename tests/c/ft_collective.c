@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     if (size > 2) agree(MPI_COMM_WORLD, MPIX_ERR_PROC_FAILED);
     if (rank > 0) CHECK(MPIX_Comm_failure_ack(MPI_COMM_WORLD) == MPI_SUCCESS);
     agree(MPI_COMM_WORLD, MPI_SUCCESS);
-    CHECK(MPIX_Comm_get_failed(MPI_COMM_WORLD, &failed) == MPI_SUCCESS);
+    CHECK(MPI_Comm_get_failed(MPI_COMM_WORLD, &failed) == MPI_SUCCESS);
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_translate_ranks(failed, 1, (int[]){0}, all, &me);
     CHECK(me == size - 1);

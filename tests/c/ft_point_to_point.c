@@ -68,7 +68,7 @@ static void receive_from_any(void)
     MPI_Group_free(&failed);
     CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, 0, &number) == MPI_SUCCESS && number == 0);
     CHECK(MPIX_Comm_failure_ack(MPI_COMM_WORLD) == MPI_SUCCESS);
-    CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, 5, &number) == MPI_SUCCESS && number == 1);
+    CHECK(MPI_Comm_ack_failed(MPI_COMM_WORLD, 5, &number) == MPI_SUCCESS && number == 1);
     CHECK(MPIX_Comm_failure_get_acked(MPI_COMM_WORLD, &failed) == MPI_SUCCESS);
     CHECK(MPI_Group_size(failed, &number) == MPI_SUCCESS && number == 1);
     MPI_Group_free(&failed);

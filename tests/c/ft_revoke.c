@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     }
     /* Parts of one communicator, which have been made at once, are told apart. */
     CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &comm) == MPI_SUCCESS);
-    if (rank == 0) CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+    if (rank == 0) CHECK(MPI_Comm_revoke(comm) == MPI_SUCCESS);
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPIX_Comm_is_revoked(comm, &is_revoked) == MPI_SUCCESS && is_revoked == (rank % 2 == 0));
     if (rank % 2) CHECK(MPI_Barrier(comm) == MPI_SUCCESS);

@@ -28,13 +28,13 @@ program f08_failures
   call MPIX_Comm_failure_ack(comm)
   call MPIX_Comm_failure_get_acked(comm, failed)
   call MPI_Group_free(failed)
-  call MPIX_Comm_ack_failed(comm, 3, number)
+  call MPI_Comm_ack_failed(comm, 3, number)
   if (number /= 0) error stop 'a death was acknowledged'
   call MPIX_Comm_is_revoked(comm, is_revoked)
   if (is_revoked) error stop 'it is revoked'
   call MPI_Barrier(comm)
 
-  call MPIX_Comm_revoke(comm)
+  call MPI_Comm_revoke(comm)
   call MPIX_Comm_is_revoked(comm, is_revoked)
   if (.not. is_revoked) error stop 'it is not revoked'
   call MPI_Barrier(comm, ierror)
