@@ -4,7 +4,7 @@
 //! pkg-config say where they are relative to themselves. So the whole can be moved or packed.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,8 +15,9 @@ use crate::manual;
 use crate::process;
 use crate::workspace::{BENCHMARKS, LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, Workspace};
 
-/// The names under which the one wrapper of compilers is installed.
-const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
+/// The wrapper of compilers, and the names under which it is installed besides.
+const WRAPPER: &str = "mpicc";
+const WRAPPERS: [&str; 5] = ["mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
 
 /// The library that the launcher preloads.
 const HEAP: &str = "librwmpi_heap.so";
@@ -108,12 +109,13 @@ pub enum Programs {
     WithBenchmarks,
 }
 
-/// How further names of a library are made.
+/// How further names of a library, and of the wrapper of compilers, are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     /// As symbolic links.
     Links,
-    /// As scripts of the linker: what packs the installation knows no links. There are none for the loader.
+    /// As scripts of the linker, and of the shell: what packs the installation knows no links. There are none for the
+    /// loader.
     Scripts,
 }
 
@@ -141,8 +143,17 @@ fn build(workspace: &Workspace, prefix: &Path, profile: Profile, programs: Progr
     for program in LAUNCHER.iter().chain(benchmarks) {
         copy(&built.join(program), &prefix.join("bin").join(program))?;
     }
-    for wrapper in WRAPPERS {
-        copy(&built.join("mpi-wrapper"), &prefix.join("bin").join(wrapper))?;
+    let wrapper = prefix.join("bin").join(WRAPPER);
+    copy(&built.join("mpi-wrapper"), &wrapper)?;
+    for name in WRAPPERS {
+        let place = wrapper.with_file_name(name);
+        match names {
+            Names::Links => link(WRAPPER, &place)?,
+            Names::Scripts => script(
+                &place,
+                &format!("exec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/{WRAPPER}\" --called-as={name} \"$@\""),
+            )?,
+        }
     }
     // Where the launcher looks for it.
     copy(&built.join(HEAP), &prefix.join("lib").join(HEAP))?;
@@ -163,11 +174,7 @@ fn install_library(library: &Library, built: &Path, prefix: &Path, names: Names)
             }
             continue;
         }
-        let fresh = fresh(&place)?;
-        symlink(library.file, &fresh)
-            .and_then(|()| fs::rename(&fresh, &place))
-            .with_context(|| format!("cannot make {}", place.display()))?;
-        println!("{}", place.display());
+        link(library.file, &place)?;
     }
     let include = prefix.join("include").join(library.headers);
     match library.language {
@@ -242,6 +249,23 @@ fn copy(from: &Path, place: &Path) -> Result<()> {
         .with_context(|| format!("cannot write {}", place.display()))?;
     println!("{}", place.display());
     Ok(())
+}
+
+/// A symbolic link to a file beside it.
+fn link(to: &str, place: &Path) -> Result<()> {
+    let fresh = fresh(place)?;
+    symlink(to, &fresh)
+        .and_then(|()| fs::rename(&fresh, place))
+        .with_context(|| format!("cannot make {}", place.display()))?;
+    println!("{}", place.display());
+    Ok(())
+}
+
+/// A script of one line for the shell.
+fn script(place: &Path, line: &str) -> Result<()> {
+    write(place, format!("#!/bin/sh\n{line}\n"))?;
+    fs::set_permissions(place, fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("cannot make {} a program", place.display()))
 }
 
 fn write(place: &Path, text: impl AsRef<[u8]>) -> Result<()> {

@@ -202,6 +202,10 @@ fn compile(environment: &Path) -> Result<()> {
         fs::rename(&moved, environment)?;
         ran?;
     }
+    for name in ["mpicxx", "mpif90"] {
+        let line = process::run_and_keep(Command::new(environment.join("bin").join(name)).arg("-show"))?;
+        ensure!(line.contains(&*environment.join("lib").to_string_lossy()), "{name} does not find itself: {line}");
+    }
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! `mpicc`, `mpicxx`, `mpifort`, `mpif77`, `mpif90`: one program that does as the name says by which it was called.
+//! `mpicc`, `mpicxx`, `mpifort`, `mpif77`, `mpif90`: one program that does as the name says by which it was called, or
+//! which `--called-as=` gives as the first argument: scripts have the other names where there can be no links.
 //!
 //! It runs the user's compiler with this MPI's headers and libraries, which it finds beside itself: in `../include` and
 //! `../lib` of the folder that it lies in, so an installation can be moved. What it understands itself is what MPICH's
@@ -18,6 +19,8 @@ use std::process::{Command, ExitCode};
 use command::{Language, Layout};
 use options::Request;
 
+const CALLED_AS: &str = "--called-as=";
+
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
@@ -36,9 +39,13 @@ fn print(text: &str) -> Result<ExitCode, String> {
 }
 
 fn run() -> Result<ExitCode, String> {
-    let mut arguments = env::args();
+    let mut arguments = env::args().peekable();
     let called = PathBuf::from(arguments.next().unwrap_or_default());
-    let name = called.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let given = arguments.next_if(|first| first.starts_with(CALLED_AS));
+    let name = match &given {
+        Some(given) => given[CALLED_AS.len()..].to_owned(),
+        None => called.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
     let language = Language::of_wrapper(&name).ok_or_else(|| {
         format!(
             "{name}: call this program as mpicc, mpicxx, mpifort, mpif77 or mpif90; it is installed under these names"
