@@ -19,13 +19,37 @@ pub(super) struct Line {
     pub(super) holder: CountWord<'static>,
 }
 
-/// A lock that this rank has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
-    /// The number whose turn it has.
-    pub(super) number: u64,
-    /// Another has that number: this rank has overtaken it.
-    pub(super) overtakes: bool,
+/// By which number this rank has a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// By its own.
+    Own(u64),
+    /// By another's, which it has overtaken.
+    Overtaken(u64),
+}
+
+/// The same in a word: each lock writes it and reads it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held(u64);
+
+impl Held {
+    /// No number is ever so large.
+    const OVERTAKEN: u64 = 1 << 63;
+
+    #[inline(always)]
+    pub(super) fn turn(self) -> Turn {
+        if self.0 & Self::OVERTAKEN == 0 { Turn::Own(self.0) } else { Turn::Overtaken(self.0 & !Self::OVERTAKEN) }
+    }
+}
+
+impl From<Turn> for Held {
+    #[inline(always)]
+    fn from(turn: Turn) -> Held {
+        match turn {
+            Turn::Own(number) => Held(number),
+            Turn::Overtaken(number) => Held(number | Self::OVERTAKEN),
+        }
+    }
 }
 
 /// The numbers to which gates have been moved, of which others may wait for any.

@@ -12,7 +12,7 @@ use rwmpi_protocol::window::{Hold, LockKind, Standing, Ticket};
 
 use super::Window;
 use super::control::{Control, Listed};
-use super::line::{Held, Moved};
+use super::line::{Moved, Turn};
 use crate::activity::{Call, Target};
 use crate::waiting::Awaited;
 use crate::{Destination, Result};
@@ -191,7 +191,7 @@ impl Window {
     #[inline(always)]
     fn have(&self, control: &Control, target: usize, ticket: Ticket) {
         self.enter(control, ticket, self.shared.own_peer);
-        self.shared.held[target].set(Held { number: ticket.number(), overtakes: false });
+        self.shared.held[target].set(Turn::Own(ticket.number()).into());
     }
 
     /// It is the turn of a place of `peer`'s.
@@ -205,11 +205,9 @@ impl Window {
     /// What this rank has of a target is given back.
     #[inline(always)]
     fn give_back_mapped(&self, control: &Control, target: usize, kind: LockKind) {
-        let held = self.shared.held[target].get();
-        if held.overtakes {
-            self.give_turn_back(control, held.number);
-        } else {
-            self.leave(control, Ticket::new(held.number, kind));
+        match self.shared.held[target].get().turn() {
+            Turn::Own(number) => self.leave(control, Ticket::new(number, kind)),
+            Turn::Overtaken(number) => self.give_turn_back(control, number),
         }
     }
 
@@ -224,9 +222,9 @@ impl Window {
     /// Gives back what this rank shares of the first so many targets.
     #[inline(always)]
     fn leave_first(&self, targets: usize) {
-        for (target, control) in self.shared.controls.iter().enumerate().take(targets) {
-            if let Some(control) = control {
-                self.give_back_mapped(control, target, LockKind::Shared);
+        for (control, held) in self.shared.controls.iter().zip(&self.shared.held).take(targets) {
+            if let (Some(control), Turn::Own(number)) = (control, held.get().turn()) {
+                self.leave(control, Ticket::new(number, LockKind::Shared));
             }
         }
     }

@@ -11,7 +11,7 @@ use rwmpi_protocol::window::{Arrival, LockKind, Standing, Ticket};
 
 use super::Window;
 use super::control::{Control, Listed};
-use super::line::Held;
+use super::line::Turn;
 use crate::engine::JobEngine;
 
 /// For so long a rank overtakes another again and again: some changes of processes.
@@ -57,7 +57,7 @@ impl Window {
         }
         self.shared.overtaking.set(Some(overtaking));
         control.line.hint(Some(self.shared.own_peer));
-        self.shared.held[target].set(Held { number, overtakes: true });
+        self.shared.held[target].set(Turn::Overtaken(number).into());
         Some(())
     }
 
