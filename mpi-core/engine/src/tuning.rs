@@ -203,8 +203,10 @@ table! {
     file_read_block_max: 32 << 10, Bytes in ANY_LENGTH, "FileWays", [70];
     /// The same when they write.
     file_write_block_max: 32 << 10, Bytes in ANY_LENGTH, "FileWays", [70];
-    /// Then a rank reads and writes so many bytes of the file at a time.
+    /// Then a rank reads so many bytes of the file at a time, and writes as many,
     file_domain: 512 << 10, Bytes in 4 << 10..=16 << 20, "FileWays", [70];
+    /// or up to so many where all write much.
+    file_write_domain: 2 << 20, Bytes in 4 << 10..=16 << 20, "FileWays", [70];
     /// So many ranks at most write what all have put together.
     file_writers_max: 1, Ranks in 1..=4096, "FileWays", [70];
 }

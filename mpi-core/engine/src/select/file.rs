@@ -34,6 +34,9 @@ pub struct FileUnion {
     pub extent: u64,
 }
 
+/// A writer writes in so many rounds at least, unless these would be shorter than what is read in one.
+const WRITE_ROUNDS: u64 = 8;
+
 impl FileWays {
     /// Of a job with that table.
     pub fn new(tuning: &Tuning) -> FileWays {
@@ -42,8 +45,8 @@ impl FileWays {
 
     /// The values of the default table but for the length of domains and the number of writers: for tests.
     pub fn of_domains(domain: usize, writers: usize) -> FileWays {
-        let tuning = Tuning { file_domain: domain, file_writers_max: writers, file_together_min: 0, ..Tuning::DEFAULT };
-        FileWays { tuning, stores: None }
+        let tuning = Tuning { file_domain: domain, file_write_domain: 2 * domain, ..Tuning::DEFAULT };
+        FileWays { tuning: Tuning { file_writers_max: writers, file_together_min: 0, ..tuning }, stores: None }
     }
 
     /// The same, but that windows have so many bytes and blocks need not lie close together: for tests.
@@ -135,9 +138,20 @@ impl FileWays {
         bytes >= self.tuning.file_beside_min as u64
     }
 
-    /// How many bytes of the file a rank of these reads or writes at a time.
+    /// How many bytes of the file a rank of these reads at a time.
     pub fn domain(&self) -> usize {
         self.tuning.file_domain
+    }
+
+    /// How many bytes a writer of these writes at a time at most.
+    pub fn write_domain_max(&self) -> usize {
+        self.tuning.file_write_domain.max(self.tuning.file_domain)
+    }
+
+    /// How many bytes a writer writes at a time of so many that it writes in all. The others put together what comes
+    /// next meanwhile: that takes several rounds, and each costs a meeting.
+    pub fn write_domain(&self, bytes: u64) -> u64 {
+        (bytes / WRITE_ROUNDS).clamp(self.domain() as u64, self.write_domain_max() as u64)
     }
 
     /// How many of so many ranks write.
@@ -203,6 +217,7 @@ mod tests {
         let along = [(4 * KIB, 256 * KIB), (4 * KIB + 1, 8 * KIB), (1, 256 * KIB + 1)];
         assert_eq!(along.map(|(gap, together)| WAYS.reads_along(gap, together)), [true, false, false]);
         assert_eq!([1, 4].map(|ranks| WAYS.writers(ranks)), [1, 1]);
+        assert_eq!([1, 8, 64].map(|mib| WAYS.write_domain((mib * KIB) << 10) / KIB), [512, 1024, 2048]);
         assert_eq!([256 * KIB - 1, 256 * KIB].map(|bytes| WAYS.goes_beside(bytes)), [false, true]);
     }
 }

@@ -27,7 +27,7 @@ use rwmpi_core::untyped::Elements;
 
 use self::messages::Aggregators;
 use self::read::Outcome;
-use self::staging::Staging;
+use self::staging::{Halves, Staging};
 use self::team::{Fault, Part, Team};
 use crate::access::Access;
 use crate::{Direction, Error, File, Place, Result};
@@ -162,8 +162,10 @@ impl File {
         if let Some(means) = shared.means.get() {
             return Ok(means);
         }
-        let (half, lost) = (shared.scratch.borrow().ways.domain(), self.lost(direction.words()));
-        let means = match Staging::new(&shared.communicator, half).map_err(&lost)? {
+        let (ways, lost) = (shared.scratch.borrow().ways, self.lost(direction.words()));
+        let writers = ways.writers(shared.communicator.size());
+        let halves = Halves { usual: ways.domain(), long: ways.write_domain_max(), writers };
+        let means = match Staging::new(&shared.communicator, halves).map_err(&lost)? {
             Ok(staging) => Means::Memory(staging),
             Err(near) => {
                 let most = shared.together.get().nodes;

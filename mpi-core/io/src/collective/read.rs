@@ -19,9 +19,8 @@ pub(super) fn read(
     mine: &Part<'_>,
 ) -> rwmpi_core::Result<Outcome> {
     let Part { view, positions, elements } = mine;
-    let ranks = team.communicator.size();
     let mut next = positions.start;
-    for (half, round) in team.rounds(part, ranks).enumerate() {
+    for (half, round) in team.rounds_of_reading(part).enumerate() {
         let domain = round.domain(team.rank());
         let own = Staged { rank: team.rank(), half, from: domain.start };
         let moved = read_all(disk, domain.start, team.staging.span(own, domain));

@@ -25,8 +25,22 @@ pub(crate) struct Staging {
     window: Window,
     /// By rank.
     starts: Box<[*mut u8]>,
-    /// Bytes of a half.
-    half: usize,
+    halves: Halves,
+}
+
+/// How many bytes a half has.
+#[derive(Clone, Copy)]
+pub(super) struct Halves {
+    pub(super) usual: usize,
+    /// That of the first ranks, so many, which write for all.
+    pub(super) long: usize,
+    pub(super) writers: usize,
+}
+
+impl Halves {
+    fn of(self, rank: usize) -> usize {
+        if rank < self.writers { self.long } else { self.usual }
+    }
 }
 
 /// The window, where not all ranks see all of it.
@@ -49,9 +63,9 @@ pub(super) struct Staged {
 }
 
 /// Where the ranks' memory lies in this process; `None`: not all of it does.
-fn starts(window: &Window, bytes: u64) -> Option<Box<[*mut u8]>> {
+fn starts(window: &Window, halves: Halves) -> Option<Box<[*mut u8]>> {
     let start = |rank| match window.shared_query(Destination::Rank(rank)) {
-        Ok((address, there, _)) if address != 0 && there == bytes => {
+        Ok((address, there, _)) if address != 0 && there == (HALVES * halves.of(rank)) as u64 => {
             Some(std::ptr::with_exposed_provenance_mut(address))
         }
         _ => None,
@@ -60,21 +74,21 @@ fn starts(window: &Window, bytes: u64) -> Option<Box<[*mut u8]>> {
 }
 
 impl Staging {
-    /// With halves of so many bytes. Collective; if one of the ranks has no such memory or can't see that of another,
+    /// With these halves. Collective; if one of the ranks has no such memory or can't see that of another,
     /// all have what tells them of which ranks they see it.
     ///
     /// # Errors
     /// The ranks could not tell each other.
-    pub(super) fn new(communicator: &Communicator, half: usize) -> Result<std::result::Result<Staging, Near>> {
-        let bytes = (HALVES * half) as u64;
+    pub(super) fn new(communicator: &Communicator, halves: Halves) -> Result<std::result::Result<Staging, Near>> {
+        let bytes = (HALVES * halves.of(communicator.rank())) as u64;
         let mut info = Info::new();
         // Pages of the file are copied to pages.
         info.set("mpi_minimum_memory_alignment", "4096")?;
         let window = communicator.allocate_window(bytes, 1, &info);
-        let starts = window.as_ref().ok().and_then(|window| starts(window, bytes));
+        let starts = window.as_ref().ok().and_then(|window| starts(window, halves));
         let is_well = communicator.allreduce_value(u8::from(starts.is_some()), op::min)? == 1;
         match (window, starts) {
-            (Ok(window), Some(starts)) if is_well => Ok(Ok(Staging { window, starts, half })),
+            (Ok(window), Some(starts)) if is_well => Ok(Ok(Staging { window, starts, halves })),
             (window, _) => Ok(Err(Near(window.ok()))),
         }
     }
@@ -87,17 +101,18 @@ impl Staging {
         self.window.free()
     }
 
-    /// Bytes of a half.
+    /// Bytes of a half that any rank has.
     pub(super) fn half(&self) -> usize {
-        self.half
+        self.halves.usual
     }
 
     /// Some of a half: none of what lies beyond its end.
     pub(super) fn span(&self, staged: Staged, file: Range<u64>) -> Span<'_> {
         let Staged { rank, half, from } = staged;
-        let start = self.starts[rank].wrapping_add(half % HALVES * self.half);
+        let bytes = self.halves.of(rank);
+        let start = self.starts[rank].wrapping_add(half % HALVES * bytes);
         // SAFETY: the window has two halves for each rank, and is there as long as this is; nobody refers to it.
-        let whole = unsafe { Span::new(start, self.half) };
+        let whole = unsafe { Span::new(start, bytes) };
         whole.part(file.start.saturating_sub(from) as usize, file.end.saturating_sub(file.start) as usize)
     }
 

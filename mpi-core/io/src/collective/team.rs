@@ -82,9 +82,15 @@ impl Team<'_> {
         meet(self.communicator, told)
     }
 
-    /// The rounds in which so many ranks come through a part of the file.
-    pub(super) fn rounds(&self, part: &Range<u64>, ranks: usize) -> Rounds {
-        rounds(part, ranks, self.staging.half() as u64)
+    /// The rounds in which all ranks read a part of the file.
+    pub(super) fn rounds_of_reading(&self, part: &Range<u64>) -> Rounds {
+        rounds(part, self.communicator.size(), self.staging.half() as u64)
+    }
+
+    /// The rounds in which so many writers write it.
+    pub(super) fn rounds_of_writing(&self, part: &Range<u64>, writers: usize) -> Rounds {
+        let each = (part.end - part.start) / writers as u64;
+        rounds(part, writers, self.ways.write_domain(each))
     }
 }
 
@@ -100,7 +106,7 @@ pub(super) fn meet(communicator: &Communicator, told: Told) -> rwmpi_core::Resul
 pub(super) fn rounds(part: &Range<u64>, ranks: usize, most: u64) -> Rounds {
     let begin = part.start / PAGE * PAGE;
     let share = (part.end - begin).div_ceil(ranks as u64).next_multiple_of(PAGE);
-    Rounds { part: part.clone(), next: begin, domain: share.min(most), ranks }
+    Rounds { part: part.clone(), next: begin, domain: share.min(most / PAGE * PAGE), ranks }
 }
 
 /// The rounds of an access, one after the other.

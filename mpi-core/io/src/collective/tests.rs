@@ -9,7 +9,7 @@ use rwmpi_core::{Communicator, FileWays, Info, Protocol, run_threads};
 
 use super::messages::Aggregators;
 use super::team::{Fault, Part, Team};
-use super::{Means, Staging, read, write};
+use super::{Halves, Means, Staging, read, write};
 use crate::Representation;
 use crate::tests::{Buffer, Faulty, Shape};
 use crate::{Direction, File, Mode, Place, View};
@@ -198,7 +198,8 @@ fn on_faulty_disks(
             memory: vec![rank as u8 + 1; total as usize],
         };
         let elements = buffer.elements();
-        let Ok(staging) = Staging::new(world, DOMAIN).expect("all come here") else { panic!("there is memory") };
+        let halves = Halves { usual: DOMAIN, long: 2 * DOMAIN, writers: 1 };
+        let Ok(staging) = Staging::new(world, halves).expect("all come here") else { panic!("there is memory") };
         let team = Team { communicator: world, staging: &staging, ways: FileWays::of_domains(DOMAIN, 1) };
         let mine = Part { view: &view, positions: 0..total, elements: &elements };
         let (disk, part) = (disk(world.rank()), 0..total * world.size() as u64);

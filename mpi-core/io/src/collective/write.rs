@@ -22,7 +22,7 @@ pub(super) fn write(
 ) -> rwmpi_core::Result<Outcome> {
     let writers = team.ways.writers(team.communicator.size());
     let (mut next, mut failure) = (mine.positions.start, None);
-    for (half, round) in team.rounds(part, writers).enumerate() {
+    for (half, round) in team.rounds_of_writing(part, writers).enumerate() {
         let end = mine.view.position_of(round.part().end, next, mine.positions.end);
         put(team, (&round, half), mine, next..end, writers);
         let sum = cover::sum(mine.view, next..end);
