@@ -114,7 +114,7 @@ impl Mapping {
         let start = self.base.as_ptr().wrapping_add(offset);
         let is_new = file.current().is_some_and(|descriptor| map(descriptor, start, offset, len).is_ok());
         // Another allocator of this process may have mapped them.
-        let are_there = is_new || mappings::len_at(file.identity(), start as usize, offset) >= len;
+        let are_there = is_new || mappings::len_at(file.identity(), start as usize, offset, len) >= len;
         self.marks[owner].store(are_there, Ordering::Release);
         are_there
     }
@@ -150,8 +150,8 @@ impl Mapping {
                 known.store(to, Ordering::Release);
                 return true;
             }
-            // Another allocator of this process may have mapped the next part.
-            let there = mappings::len_at(file.identity(), start as usize, origin + from);
+            // Another allocator of this process may have mapped the next part, and made some of it private.
+            let there = mappings::len_at(file.identity(), start as usize, origin + from, most - from);
             if there == 0 {
                 return false;
             }

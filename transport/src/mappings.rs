@@ -44,17 +44,18 @@ pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
     Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
 }
 
-/// How much of that file from `offset` on is mapped from that address on.
-pub(crate) fn len_at(file: Identity, start: usize, offset: usize) -> usize {
-    list_and_key(file).map_or(0, |(list, device, inode)| len_in(&list, &device, inode, start, offset))
+/// How much of `most` bytes of that file, from `offset` on, is mapped from that address on. Parts of it may be the
+/// process's own by now, or something else.
+pub(crate) fn len_at(file: Identity, start: usize, offset: usize, most: usize) -> usize {
+    list_and_key(file).map_or(0, |(list, device, inode)| len_in(&list, &device, inode, (start, offset), most))
 }
 
-/// As [`len_at`], in this list, whose addresses grow.
-fn len_in(list: &str, device: &str, inode: u64, start: usize, offset: usize) -> usize {
-    let parts = list.lines().filter_map(Part::parse);
-    let parts = parts.filter(|part| part.device == device && part.inode == inode && part.is_shared);
+/// As [`len_at`], in this list.
+fn len_in(list: &str, device: &str, inode: u64, (start, offset): (usize, usize), most: usize) -> usize {
+    let parts = list.lines().filter_map(Part::parse).filter(|part| part.device == device && part.inode == inode);
     let there = parts.filter(|part| part.start.wrapping_sub(part.offset) == start.wrapping_sub(offset));
-    there.fold(start, |at, part| if part.start <= at { at.max(part.start + part.len) } else { at }) - start
+    let ends = there.filter(|part| part.start < start + most).map(|part| part.start + part.len);
+    ends.max().map_or(0, |end| end.min(start + most).saturating_sub(start))
 }
 
 /// The kernel's list, and what a file is called there.
@@ -181,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn a_part_ends_where_something_else_begins() {
-        let len = |start, offset| len_in(LIST, "00:01", 7, start, offset);
+    fn a_part_ends_where_no_more_of_it_follows() {
+        let len = |start, offset| len_in(LIST, "00:01", 7, (start, offset), 0x8000);
         assert_eq!([len(0x10000, 0), len(0x12800, 0x2800)], [0x5000, 0x2800]);
-        assert_eq!(
-            [len(0x10000, 0x1000), len(0x3000, 0x1000), len(0xf000, 0)],
-            [0; 3],
-            "another part; private; in front"
-        );
+        assert_eq!([len(0x10000, 0x1000), len(0x15000, 0x5000)], [0; 2], "another part; behind");
+        assert_eq!(len_in(LIST, "00:01", 7, (0x10000, 0), 0x1800), 0x1800, "only what was asked for");
+        let private = LIST.replace("12000-13000 rw-s", "12000-13000 rw-p");
+        let hole = LIST.replace("12000-13000 rw-s 00002000 00:01", "12000-13000 rw-p 00000000 00:00");
+        assert_eq!([private, hole].map(|list| len_in(&list, "00:01", 7, (0x10000, 0), 0x8000)), [0x5000; 2]);
     }
 
     #[test]

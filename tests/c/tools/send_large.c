@@ -1,5 +1,8 @@
-/* Two ranks send each other blocks of 1 MB from malloc: as many at a time, and as often, as the arguments say. */
+/* Two ranks send each other blocks of 1 MB from malloc: as many at a time, and as often, as the arguments say. A third one has each make a
+   child first, while it has a block. */
 #include "check.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MB = 1 << 20, MOST = 1000 };
 
@@ -7,6 +10,15 @@ int main(int argc, char **argv)
 {
     static char *block[MOST];
     int rank, blocks = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 2 ? atoi(argv[2]) : 20;
+    if (argc > 3) {
+        static char *volatile kept;
+        kept = calloc(8, MB);
+        CHECK(kept != NULL);
+        memset(kept, 1, 8 * MB);
+        if (fork() == 0)
+            _exit(0);
+        CHECK(wait(NULL) > 0);
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     CHECK(blocks <= MOST);

@@ -56,6 +56,18 @@ fn messages_between_blocks_of_malloc_are_copied_without_the_kernel() {
     assert!(shared == 0.0 && said.contains("0 of 2 ranks had large blocks in shared memory"), "{said}");
 }
 
+/// The block that the child has, too, lies in front of those of the messages.
+#[test]
+fn messages_after_a_fork_are_copied_without_the_kernel() {
+    if is_off() {
+        return;
+    }
+    let program = compile("send_large.c", &[]);
+    let said = pair(&[program.as_os_str(), "1".as_ref(), "20".as_ref(), "fork".as_ref()], &[]);
+    let (shared, kernel) = copied(&said);
+    assert!(shared >= 20.0 && kernel == 0.0, "{said}");
+}
+
 #[test]
 fn messages_between_static_arrays_are_copied_without_the_kernel() {
     if is_off() || cfg!(not(target_arch = "x86_64")) {
