@@ -12,6 +12,8 @@ use crate::process;
 const TIME_LIMIT: &str = "1800";
 /// How much of a failed program's output is shown.
 const TAIL_LINES: usize = 40;
+/// What `mpiexec` says of a job that hangs. None that comes to a good end does.
+const HANG: &str = "the job hangs:";
 
 /// A folder with one subfolder for each program.
 pub struct Cache {
@@ -142,7 +144,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
-/// Runs a program quietly and gives what it wrote; its last lines if it fails.
+/// Runs a program quietly and gives what it wrote; its last lines if it fails. A false report of a hang is a failure.
 pub fn output(command: &mut Command) -> Result<String> {
     let shown = process::displayed(command);
     println!("$ {shown}");
@@ -152,6 +154,7 @@ pub fn output(command: &mut Command) -> Result<String> {
         let lines: Vec<&str> = text.lines().collect();
         bail!("{}\n{}", output.status, lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"));
     }
+    ensure!(!text.contains(HANG), "it was said to hang, and came to a good end:\n{text}");
     Ok(text)
 }
 
