@@ -95,7 +95,7 @@ fn combine<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let (group, other) = (rank.group::<A>(group)?, rank.group::<A>(other)?);
-    give::<A>(&rank, made, || Ok(how(&group, &other)))
+    give::<A>(rank, made, || Ok(how(&group, &other)))
 }
 
 /// MPI_Group_union (MPI-5.0 section 7.3.2).
@@ -117,7 +117,7 @@ pub fn group_difference<A: Abi>(group: A::Handle, other: A::Handle, made: Out<A:
 pub fn group_incl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    give::<A>(&rank, made, || {
+    give::<A>(rank, made, || {
         let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
         group.incl(&ranks)
     })
@@ -127,7 +127,7 @@ pub fn group_incl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, mad
 pub fn group_excl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    give::<A>(&rank, made, || {
+    give::<A>(rank, made, || {
         let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
         group.excl(&ranks)
     })
@@ -152,7 +152,7 @@ pub fn group_range_incl<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    give::<A>(&rank, made, || group.range_incl(&ranges(triplets, len)?))
+    give::<A>(rank, made, || group.range_incl(&ranges(triplets, len)?))
 }
 
 /// MPI_Group_range_excl (MPI-5.0 section 7.3.2).
@@ -164,7 +164,7 @@ pub fn group_range_excl<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    give::<A>(&rank, made, || group.range_excl(&ranges(triplets, len)?))
+    give::<A>(rank, made, || group.range_excl(&ranges(triplets, len)?))
 }
 
 /// MPI_Group_free (MPI-5.0 section 7.3.3).

@@ -109,7 +109,7 @@ pub enum Programs {
     WithBenchmarks,
 }
 
-/// How further names of a library, and of the wrapper of compilers, are made.
+/// How further names of a library, of the launcher and of the wrapper of compilers are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     /// As symbolic links.
@@ -140,8 +140,12 @@ fn build(workspace: &Workspace, prefix: &Path, profile: Profile, programs: Progr
     };
     process::run(workspace.cargo(options).args(packages))?;
     let built = workspace.target().join(folder);
-    for program in LAUNCHER.iter().chain(benchmarks) {
-        copy(&built.join(program), &prefix.join("bin").join(program))?;
+    for &program in LAUNCHER.iter().chain(benchmarks) {
+        let place = prefix.join("bin").join(program);
+        match names {
+            Names::Scripts if program == "mpirun" => script(&place, "mpiexec", "")?,
+            _ => copy(&built.join(program), &place)?,
+        }
     }
     let wrapper = prefix.join("bin").join(WRAPPER);
     copy(&built.join("mpi-wrapper"), &wrapper)?;
@@ -149,10 +153,7 @@ fn build(workspace: &Workspace, prefix: &Path, profile: Profile, programs: Progr
         let place = wrapper.with_file_name(name);
         match names {
             Names::Links => link(WRAPPER, &place)?,
-            Names::Scripts => script(
-                &place,
-                &format!("exec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/{WRAPPER}\" --called-as={name} \"$@\""),
-            )?,
+            Names::Scripts => script(&place, WRAPPER, &format!("--called-as={name} "))?,
         }
     }
     // Where the launcher looks for it.
@@ -261,9 +262,10 @@ fn link(to: &str, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A script of one line for the shell.
-fn script(place: &Path, line: &str) -> Result<()> {
-    write(place, format!("#!/bin/sh\n{line}\n"))?;
+/// A script for the shell that becomes a program beside it, with these arguments in front of its own.
+fn script(place: &Path, program: &str, first: &str) -> Result<()> {
+    let folder = "$(dirname -- \"$(readlink -f -- \"$0\")\")";
+    write(place, format!("#!/bin/sh\nexec \"{folder}/{program}\" {first}\"$@\"\n"))?;
     fs::set_permissions(place, fs::Permissions::from_mode(0o755))
         .with_context(|| format!("cannot make {} a program", place.display()))
 }
