@@ -28,7 +28,7 @@ pub(super) enum Turn {
     Overtaken(u64),
 }
 
-/// The same in a word: each lock writes it and reads it.
+/// The same in a word: each lock writes it and reads it. Without a lock it is never an overtaken one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Held(u64);
 

@@ -120,9 +120,10 @@ impl Window {
         if self.shared.elsewhere.is_some() {
             return None;
         }
+        let Turn::Own(number) = self.shared.held[target].get().turn() else { return None };
         let hold = self.shared.epochs.borrow_mut().unlock(target).ok()?;
         match hold.lock() {
-            Some(kind) => self.give_back_mapped(control, target, kind),
+            Some(kind) => self.leave(control, Ticket::new(number, kind)),
             None => self.order(),
         }
         Some(())
@@ -166,7 +167,8 @@ impl Window {
     #[inline]
     fn take(&self, target: usize, kind: LockKind) -> Result<()> {
         let Some(control) = &self.shared.controls[target] else { return self.take_elsewhere(target, kind) };
-        if self.take_at_once(control, target, kind).is_some() {
+        let at_once = self.take_at_once(control, target, kind);
+        if at_once.or_else(|| self.overtake(control, target, kind)).is_some() {
             return Ok(());
         }
         let ticket = control.line.draw(kind);
@@ -180,10 +182,8 @@ impl Window {
     /// Takes the lock of a target, if it is to be had at once.
     #[inline(always)]
     fn take_at_once(&self, control: &Control, target: usize, kind: LockKind) -> Option<()> {
-        match control.line.draw_at_once(kind) {
-            Some(ticket) => self.have(control, target, ticket),
-            None => self.overtake(control, target, kind)?,
-        }
+        let ticket = control.line.draw_at_once(kind)?;
+        self.have(control, target, ticket);
         Some(())
     }
 
@@ -207,7 +207,7 @@ impl Window {
     fn give_back_mapped(&self, control: &Control, target: usize, kind: LockKind) {
         match self.shared.held[target].get().turn() {
             Turn::Own(number) => self.leave(control, Ticket::new(number, kind)),
-            Turn::Overtaken(number) => self.give_turn_back(control, number),
+            Turn::Overtaken(number) => self.give_turn_back(control, target, number),
         }
     }
 

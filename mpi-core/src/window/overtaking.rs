@@ -11,7 +11,7 @@ use rwmpi_protocol::window::{Arrival, LockKind, Standing, Ticket};
 
 use super::Window;
 use super::control::{Control, Listed};
-use super::line::Turn;
+use super::line::{Held, Turn};
 use crate::engine::JobEngine;
 
 /// For so long a rank overtakes another again and again: some changes of processes.
@@ -64,7 +64,8 @@ impl Window {
     /// Gives the turn back to the rank that has `number`. Whoever has the lock next has seen its word change, and so
     /// what was done before.
     #[cold]
-    pub(super) fn give_turn_back(&self, control: &Control, number: u64) {
+    pub(super) fn give_turn_back(&self, control: &Control, target: usize, number: u64) {
+        self.shared.held[target].set(Held::default());
         control.line.hint(None);
         let word = control.mapped(Listed::Named(number));
         loop {
