@@ -168,6 +168,7 @@ forward! {
     fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
     fn wake(&mut self, peer: u32);
     fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
+    fn stays_awake(&mut self, word: SharedWord, value: u64);
     fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
     fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
     fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;

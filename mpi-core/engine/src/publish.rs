@@ -113,6 +113,11 @@ impl<F: Fabric> Engine<F> {
         has_come
     }
 
+    /// The next time this rank idles it does not sleep, as `word` is at least `value` already.
+    pub fn stays_awake(&mut self, word: SharedWord, value: u64) {
+        self.fabric.watch(word, value);
+    }
+
     /// As [`Engine::has_word`], for about as long, and measures how far away the peer is that sets the word. Not by the
     /// first look, which has to find the memory, too.
     #[cold]

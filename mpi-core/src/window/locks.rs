@@ -257,11 +257,12 @@ impl Window {
         self.write_down(control, ticket, self.shared.is_oversubscribed);
         let holder = u32::try_from(control.line.holder.load()).ok().and_then(|holder| holder.checked_sub(1));
         let me = self.shared.own_peer;
+        let mut courtesy = None;
         let waited = process.wait_for_awaited(Awaited::Lock(holder.filter(|&holder| holder != me)), || {
             let mut engine = process.engine();
             let looks = process.looks(&engine);
             let is_turn = engine.has_word(gate, ticket.number(), looks, None);
-            (is_turn && self.takes_turn(&mut engine, control, ticket)).then_some(())
+            (is_turn && self.takes_turn(&mut engine, control, ticket, &mut courtesy)).then_some(())
         });
         waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
     }

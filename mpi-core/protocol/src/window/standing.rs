@@ -5,15 +5,21 @@
 //! it in the meantime, one after the other: each *overtakes* the rank whose turn it is, and gives the turn back. When
 //! that rank comes it has the lock at once, or, if it has been overtaken, when that one gives the turn back; nobody can
 //! overtake it from then on. A rank is overtaken only between its turn and its coming, so the line stays a line, and
-//! nobody's share depends on luck.
+//! nobody's share depends on luck. The word counts how often its rank has been overtaken: so that one sees whether
+//! others go on using its turn, and may leave it to them for a while.
 //!
 //! The word of a place goes from one value to another by compare-and-exchange alone, once it has been written down.
 
 /// How many bits say who stands there.
-const RANK_BITS: u32 = 24;
+const RANK_BITS: u32 = 20;
+/// How many bits count, over and over.
+const COUNT_BITS: u32 = 4;
 const STAGE_BITS: u32 = 2;
 /// How many bits are left for the number, of which the upper ones are lost.
-const NUMBER_BITS: u32 = u64::BITS - RANK_BITS - STAGE_BITS;
+const NUMBER_BITS: u32 = u64::BITS - NUMBER_AT;
+const COUNT_AT: u32 = STAGE_BITS;
+const RANK_AT: u32 = COUNT_AT + COUNT_BITS;
+const NUMBER_AT: u32 = RANK_AT + RANK_BITS;
 
 /// How far the turn of a place is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,7 +58,7 @@ impl Standing {
     pub fn new(number: u64, rank: usize, may_be_overtaken: bool) -> Standing {
         let stage = if may_be_overtaken { Stage::Asleep } else { Stage::Own };
         let rank = (rank as u64 + 1) & ((1 << RANK_BITS) - 1);
-        Standing(number << (RANK_BITS + STAGE_BITS) | rank << STAGE_BITS | stage as u64)
+        Standing(number << NUMBER_AT | rank << RANK_AT | stage as u64)
     }
 
     /// What is in a word.
@@ -70,15 +76,27 @@ impl Standing {
     /// The rank that stands there, if it has that number; `None`: it is somebody's who came earlier.
     #[inline]
     pub fn rank_of(self, number: u64) -> Option<usize> {
-        let is_that = self.0 >> (RANK_BITS + STAGE_BITS) == number & ((1 << NUMBER_BITS) - 1);
-        let rank = (self.0 >> STAGE_BITS) & ((1 << RANK_BITS) - 1);
+        let is_that = self.0 >> NUMBER_AT == number & ((1 << NUMBER_BITS) - 1);
+        let rank = (self.0 >> RANK_AT) & ((1 << RANK_BITS) - 1);
         if is_that { (rank as usize).checked_sub(1) } else { None }
     }
 
     /// If it is the turn of `number`, and its rank may be overtaken: whoever changes the word to this one has the lock.
     #[inline]
     pub fn overtaken(self, number: u64) -> Option<Standing> {
-        (self.rank_of(number).is_some() && self.stage() == Stage::Asleep).then_some(self.at(Stage::Overtaken))
+        (self.rank_of(number).is_some() && self.stage() == Stage::Asleep).then(|| self.counted().at(Stage::Overtaken))
+    }
+
+    /// Whether its rank is overtaken, or may be.
+    #[inline]
+    pub fn may_be_overtaken(self) -> bool {
+        self.stage() < Stage::Pressing
+    }
+
+    /// Whether nobody has used its turn since it was like `before`.
+    #[inline]
+    pub fn is_unused_since(self, before: Standing) -> bool {
+        self == before && self.stage() == Stage::Asleep
     }
 
     /// What whoever has overtaken it changes the word to when it gives the turn back; and whether its rank is to be
@@ -106,6 +124,11 @@ impl Standing {
     #[inline]
     pub fn own(self) -> Standing {
         self.at(Stage::Own)
+    }
+
+    fn counted(self) -> Standing {
+        let mask = ((1 << COUNT_BITS) - 1) << COUNT_AT;
+        Standing(self.0 & !mask | self.0.wrapping_add(1 << COUNT_AT) & mask)
     }
 
     fn stage(self) -> Stage {
@@ -142,11 +165,16 @@ mod tests {
         let asleep = Standing::new(7, 0, true);
         assert_eq!(asleep.overtaken(6), None, "it is another's turn");
         let overtaken = asleep.overtaken(7).unwrap();
-        assert_eq!((overtaken.overtaken(7), overtaken.given_back()), (None, (asleep, false)));
+        let (again, wakes) = overtaken.given_back();
+        assert!(overtaken.overtaken(7).is_none() && !wakes && again.overtaken(7).is_some());
+        assert!(!again.is_unused_since(asleep) && again.is_unused_since(again), "it has been overtaken meanwhile");
+        assert!(!overtaken.is_unused_since(overtaken));
         let Arrival::Presses(pressing) = overtaken.arrive() else { panic!("{:?}", overtaken.arrive()) };
         assert_eq!((pressing.arrive(), pressing.overtaken(7)), (Arrival::IsOvertaken, None));
         let (own, wakes) = pressing.given_back();
-        assert!(wakes && own.arrive() == Arrival::HasTurn && own == asleep.own());
-        assert_eq!(asleep.arrive(), Arrival::Claims(own));
+        assert!(wakes && own.arrive() == Arrival::HasTurn && own == overtaken.own() && own > pressing);
+        assert_eq!(asleep.arrive(), Arrival::Claims(asleep.own()));
+        let often = (0..100).fold(asleep, |standing, _| standing.overtaken(7).unwrap().given_back().0);
+        assert_eq!(often.rank_of(7), Some(0), "what counts does not run over");
     }
 }
