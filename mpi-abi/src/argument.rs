@@ -23,6 +23,11 @@ fn null(what: &str) -> Error {
     Error::new(ErrorClass::Argument, format!("the argument for {what} is a null pointer"))
 }
 
+#[cold]
+fn no_place(of: &str) -> Error {
+    Error::new(ErrorClass::Argument, format!("the place for {of} is a null pointer"))
+}
+
 /// A buffer, or another address whose meaning the call defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory(*mut c_void);
@@ -158,6 +163,15 @@ impl<T: Copy> Out<T> {
     /// Whether the program passed no place.
     pub fn is_null(self) -> bool {
         self.0.is_null()
+    }
+
+    /// Refuses to make what could not be given to the program, and what nobody could wait for or free then.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    #[inline(always)]
+    pub fn check_place(self, of: &str) -> Result<()> {
+        if self.0.is_null() { Err(no_place(of)) } else { Ok(()) }
     }
 }
 

@@ -11,7 +11,6 @@ use crate::group::comparison;
 use crate::info::{add_info, hints, leave};
 use crate::interface::Abi;
 use crate::number::rank_number;
-use crate::point_to_point;
 use crate::rank::{CommunicatorEntry, Rank, rank};
 
 #[cold]
@@ -24,7 +23,8 @@ impl Rank {
     /// given to the program is refused before ranks agree on anything.
     pub(crate) fn parent<A: Abi>(&self, handle: A::Handle, made: Out<A::Handle>) -> Result<Rc<CommunicatorEntry>> {
         let entry = self.communicator::<A>(handle)?;
-        if made.is_null() { Err(no_place()) } else { Ok(entry) }
+        made.check_place("the new communicator")?;
+        Ok(entry)
     }
 
     /// A handle for what a creation made, if it made one.
@@ -74,9 +74,7 @@ fn start_duplicate<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.parent::<A>(communicator, made)?;
-    if request.is_null() {
-        return Err(point_to_point::no_place());
-    }
+    request.check_place("the request")?;
     let (duplicate, started) = entry.core.start_duplicate(info)?;
     made.set(rank.add_communicator::<A>(duplicate, &entry)?)?;
     rank.give::<A>(started, request)
@@ -132,9 +130,7 @@ pub fn comm_create_from_group<A: Abi>(
     let handler = error_handler::<A>(handler)?;
     with_handler(handler.clone(), A::COMM_NULL, || {
         let (group, info) = (rank.group::<A>(group)?, hints::<A>(info)?);
-        if made.is_null() {
-            return Err(no_place());
-        }
+        made.check_place("the new communicator")?;
         if group.size() == 0 {
             return made.set(A::handle(A::COMM_NULL));
         }
@@ -142,11 +138,6 @@ pub fn comm_create_from_group<A: Abi>(
         communicator.set_info(&info);
         made.set(rank.add_with_handler::<A>(communicator, handler)?)
     })
-}
-
-#[cold]
-fn no_place() -> Error {
-    Error::new(ErrorClass::Argument, "the place for the new communicator is a null pointer")
 }
 
 /// MPI_Comm_split (MPI-5.0 section 7.4.2).
@@ -288,9 +279,7 @@ pub fn intercomm_create_from_groups<A: Abi>(
             }
         }
         let info = hints::<A>(info)?;
-        if made.is_null() {
-            return Err(no_place());
-        }
+        made.check_place("the new communicator")?;
         let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
         inter.set_info(&info);
         made.set(rank.add_with_handler::<A>(inter, handler)?)

@@ -10,7 +10,6 @@ use rwmpi_core::{Error, ErrorClass, Result};
 use crate::argument::{Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::point_to_point::no_place;
 use crate::rank::{CommunicatorEntry, Rank, rank};
 
 impl Rank {
@@ -79,7 +78,7 @@ pub fn mpix_comm_is_revoked<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -
 pub fn mpix_comm_shrink<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let entry = rank.any_communicator::<A>(communicator)?;
-    check_place(made)?;
+    made.check_place("the new communicator")?;
     made.set(rank.add_communicator::<A>(entry.core.shrink()?, &entry)?)
 }
 
@@ -87,10 +86,8 @@ pub fn mpix_comm_shrink<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -
 pub fn mpix_comm_ishrink<A: Abi>(communicator: A::Handle, made: Out<A::Handle>, request: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let entry = rank.any_communicator::<A>(communicator)?;
-    check_place(made)?;
-    if request.is_null() {
-        return Err(no_place());
-    }
+    made.check_place("the new communicator")?;
+    request.check_place("the request")?;
     let place = rank.add_communicator::<A>(entry.core.clone(), &entry)?;
     // Errors of the one that is shrunk stay its own.
     entry.core.set_mark(A::code(communicator) as usize);
@@ -118,9 +115,7 @@ pub fn mpix_comm_agree<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -> Out
 pub fn mpix_comm_iagree<A: Abi>(communicator: A::Handle, flag: Out<c_int>, request: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let entry = rank.any_communicator::<A>(communicator)?;
-    if request.is_null() {
-        return Err(no_place());
-    }
+    request.check_place("the request")?;
     let started = entry.core.start_agree(flag.get()? as u32, move |agreed| _ = flag.set(agreed.flags as c_int))?;
     rank.give::<A>(started, request)
 }
@@ -161,14 +156,6 @@ pub fn mpix_comm_ack_failed<A: Abi>(communicator: A::Handle, number: c_int, ackn
 /// MPI_Comm_ack_failed: its name in the standard that comes after MPI-5.0.
 pub fn comm_ack_failed<A: Abi>(communicator: A::Handle, number: c_int, acknowledged: Out<c_int>) -> Outcome {
     mpix_comm_ack_failed::<A>(communicator, number, acknowledged)
-}
-
-fn check_place<T: Copy>(made: Out<T>) -> Outcome {
-    if made.is_null() {
-        let what = "the place for the new communicator is a null pointer";
-        return Err(Error::new(ErrorClass::Argument, what));
-    }
-    Ok(())
 }
 
 #[cold]

@@ -80,9 +80,7 @@ pub fn group_compare<A: Abi>(group: A::Handle, other: A::Handle, result: Out<c_i
 
 /// Gives the program a group, if there is a place for its handle: nobody could free it otherwise.
 fn give<A: Abi>(rank: &Rank, made: Out<A::Handle>, make: impl FnOnce() -> Result<Group>) -> Outcome {
-    if made.is_null() {
-        return Err(Error::new(ErrorClass::Argument, "the place for the new group is a null pointer"));
-    }
+    made.check_place("the new group")?;
     made.set(rank.add_group::<A>(make()?)?)
 }
 

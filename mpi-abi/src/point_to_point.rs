@@ -41,17 +41,10 @@ fn no_rank(role: &str, number: c_int) -> Error {
     Error::new(ErrorClass::Rank, format!("{role} {number} is no rank"))
 }
 
-#[cold]
-pub(crate) fn no_place() -> Error {
-    Error::new(ErrorClass::Argument, "the place for the request is a null pointer")
-}
-
 impl Rank {
     /// Gives the program a handle of a request.
     pub(crate) fn give<A: Abi>(&self, request: Request, handle: Out<A::Handle>) -> Outcome {
-        if handle.is_null() {
-            return Err(no_place());
-        }
+        handle.check_place("the request")?;
         handle.set(A::handle(self.keep(request)?))
     }
 }
@@ -178,9 +171,7 @@ pub fn irecv<A: Abi>(
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
     let (core, source, tag) = (&communicator.core, source::<A>(from)?, tag_selector::<A>(tag));
-    if request.is_null() {
-        return Err(no_place());
-    }
+    request.check_place("the request")?;
     let code = match rank.runs::<A>(memory, count, datatype) {
         Some(runs) => rank.keep_receive(core, core.start_receive_runs(runs, source, tag)?)?,
         None => {

@@ -9,7 +9,7 @@ use rwmpi_core::{Communicator, Destination, Result};
 use crate::argument::{Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::point_to_point::{destination, no_place};
+use crate::point_to_point::destination;
 use crate::rank::{CommunicatorEntry, Rank, rank};
 use crate::request_table::SENT;
 
@@ -80,9 +80,7 @@ fn run<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving) -> Outcom
 #[inline(always)]
 fn start<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request: Out<A::Handle>) -> Outcome {
     let send = Send::new::<A>(envelope)?;
-    if request.is_null() {
-        return Err(no_place());
-    }
+    request.check_place("the request")?;
     let (to, tag, rank) = (send.to, send.tag, send.rank);
     let code = match leaving {
         Leaving::Buffered => send.buffer::<A>(data).map(|()| None)?,

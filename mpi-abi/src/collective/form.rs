@@ -80,14 +80,6 @@ fn run_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<C
     call.check_alias().and(done)
 }
 
-/// Refuses to start what nobody could wait for.
-fn check_place<A: Abi>(request: Out<A::Handle>) -> Result<()> {
-    if request.is_null() {
-        return Err(Error::new(ErrorClass::Argument, "the place for the request is a null pointer"));
-    }
-    Ok(())
-}
-
 /// The nonblocking form: the short way, if that does it.
 #[inline(always)]
 pub(super) fn start<A: Abi>(
@@ -97,7 +89,7 @@ pub(super) fn start<A: Abi>(
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
-    check_place::<A>(request)?;
+    request.check_place("the request")?;
     let started = match short(&call, Nonblocking) {
         Some(started) => started,
         None => start_long(&call, arguments),
@@ -148,7 +140,7 @@ pub(super) fn prepare<A: Abi>(
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
-    check_place::<A>(request)?;
+    request.check_place("the request")?;
     let arguments = arguments(&call)?;
     call.check_alias()?;
     let prepared = Persistent::collective(call.core().persistent_collective(arguments)?);

@@ -21,7 +21,6 @@ use rwmpi_io::{Conversion, Direction, File, Helper, Place, Started};
 use crate::argument::{Memory, Out, StatusOut};
 use crate::error::{ErrorHandler, Outcome};
 use crate::interface::Abi;
-use crate::point_to_point::no_place;
 use crate::rank::{Rank, rank};
 use crate::status::value_of;
 
@@ -139,9 +138,7 @@ fn start<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    if request.is_null() {
-        return Err(no_place());
-    }
+    request.check_place("the request")?;
     let communicator = entry.core.communicator();
     let helper = || if Request::can_be_outside(communicator) { rank.for_files.helper() } else { None };
     let elements = rank.elements::<A>(memory, count, datatype)?;

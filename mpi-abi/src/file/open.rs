@@ -1,6 +1,5 @@
 //! Opening, closing and deleting files (MPI-5.0 section 14.2).
 
-use rwmpi_core::{Error, ErrorClass};
 use rwmpi_io::{File, Mode};
 
 use crate::argument::{Out, Text, c_int};
@@ -59,9 +58,7 @@ pub fn file_open<A: Abi>(
     rank.blame_files();
     let entry = entry?;
     let arguments = || {
-        if file.is_null() {
-            return Err(Error::new(ErrorClass::Argument, "the place for the new file is a null pointer"));
-        }
+        file.check_place("the new file")?;
         Ok((name.get()?, hints::<A>(info)?))
     };
     // What a rank passes wrong keeps none of the others waiting.

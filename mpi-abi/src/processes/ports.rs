@@ -104,9 +104,7 @@ pub fn comm_connect<A: Abi>(
 /// MPI_Comm_join (MPI-5.0 section 11.10.5).
 pub fn comm_join<A: Abi>(socket: c_int, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    if made.is_null() {
-        return Err(Error::new(ErrorClass::Argument, "the place for the new communicator is a null pointer"));
-    }
+    made.check_place("the new communicator")?;
     let core = as_member(rank, |universe| universe.join(socket))?;
     let alone = rank.communicator::<A>(A::handle(A::COMM_SELF))?;
     let error_handler = alone.error_handler.clone();

@@ -33,9 +33,7 @@ fn make<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    if made.is_null() {
-        return Err(Error::new(ErrorClass::Argument, "the place for the new window is a null pointer"));
-    }
+    made.check_place("the new window")?;
     let window = make(entry.clone(), &hints::<A>(info)?)?;
     made.set(rank.add_window::<A>(window)?)
 }
@@ -48,9 +46,7 @@ fn make_allocated<A: Abi>(
     made: Out<A::Handle>,
     allocate: impl FnOnce(Rc<CommunicatorEntry>, &Info) -> Result<Window>,
 ) -> Outcome {
-    if base.is_null() {
-        return Err(Error::new(ErrorClass::Argument, "the place for the address is a null pointer"));
-    }
+    base.check_place("the address")?;
     make::<A>(communicator, info, made, |entry, info| {
         let window = allocate(entry, info)?;
         base.set(window.base() as *mut c_void)?;

@@ -7,7 +7,6 @@ use super::operations::{Access, RemoteArguments};
 use crate::argument::{Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::point_to_point::no_place;
 
 /// Does the operation, and gives its request.
 fn with_request<A: Abi>(
@@ -17,9 +16,7 @@ fn with_request<A: Abi>(
     operate: impl FnOnce(&Access) -> Outcome,
 ) -> Outcome {
     let access = Access::new::<A>(window, remote)?;
-    if request.is_null() {
-        return Err(no_place());
-    }
+    request.check_place("the request")?;
     access.window().check_request(access.target)?;
     operate(&access)?;
     access.rank.give::<A>(access.rank.request_done(Status::EMPTY)?, request)
