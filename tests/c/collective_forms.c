@@ -1,45 +1,11 @@
 /* Every collective of MPI-5.0 chapter 6 in its blocking, nonblocking and persistent forms, each with large counts too,
    on the same data. */
-#include "check.h"
+#include "forms.h"
 
 enum { N = 700, RANKS = 8 };
-enum form { BLOCKING, LARGE, NONBLOCKING, LARGE_NONBLOCKING, PERSISTENT, LARGE_PERSISTENT, FORMS };
 
 static int rank, size;
 static const MPI_Comm comm = MPI_COMM_WORLD;
-static MPI_Request request;
-
-/* The calls start (or do) something; this ends it. A persistent request is used twice in a row on the same data. */
-static void end(enum form form)
-{
-    if (form == NONBLOCKING || form == LARGE_NONBLOCKING)
-        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
-    if (form >= PERSISTENT) {
-        int again, flag = 0;
-        for (again = 0; again < 2; again++) {
-            CHECK(MPI_Start(&request) == MPI_SUCCESS);
-            if (again)
-                CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-            else
-                while (!flag)
-                    CHECK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-        }
-        CHECK(request != MPI_REQUEST_NULL);
-        CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
-    }
-}
-
-/* Calls one of the forms and ends what it has started. */
-#define DO(form, blocking, large, nonblocking, large_nonblocking, persistent, large_persistent)    \
-    do {                                                                                           \
-        CHECK(((form) == BLOCKING            ? (blocking)                                          \
-               : (form) == LARGE             ? (large)                                             \
-               : (form) == NONBLOCKING       ? (nonblocking)                                       \
-               : (form) == LARGE_NONBLOCKING ? (large_nonblocking)                                 \
-               : (form) == PERSISTENT        ? (persistent)                                        \
-                                             : (large_persistent)) == MPI_SUCCESS);                \
-        end(form);                                                                                 \
-    } while (0)
 
 static int number(int from, int to, int i)
 {

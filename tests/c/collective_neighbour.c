@@ -1,31 +1,7 @@
 /* Collectives among neighbours on grids and graphs, in all forms (MPI-5.0 sections 8.6 to 8.8). */
-#include "check.h"
+#include "forms.h"
 
 enum { N = 150, NEIGHBOURS = 8 };
-enum form { BLOCKING, LARGE, NONBLOCKING, LARGE_NONBLOCKING, PERSISTENT, LARGE_PERSISTENT, FORMS };
-
-static MPI_Request request;
-
-static void end(enum form form)
-{
-    if (form >= PERSISTENT)
-        CHECK(MPI_Start(&request) == MPI_SUCCESS);
-    if (form >= NONBLOCKING)
-        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    if (form >= PERSISTENT)
-        CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
-}
-
-#define DO(form, blocking, large, nonblocking, large_nonblocking, persistent, large_persistent)    \
-    do {                                                                                           \
-        CHECK(((form) == BLOCKING            ? (blocking)                                          \
-               : (form) == LARGE             ? (large)                                             \
-               : (form) == NONBLOCKING       ? (nonblocking)                                       \
-               : (form) == LARGE_NONBLOCKING ? (large_nonblocking)                                 \
-               : (form) == PERSISTENT        ? (persistent)                                        \
-                                             : (large_persistent)) == MPI_SUCCESS);                \
-        end(form);                                                                                 \
-    } while (0)
 
 static int number(int from, int place, int i)
 {
