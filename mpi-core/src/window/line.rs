@@ -19,16 +19,16 @@ pub(super) struct Line {
     pub(super) holder: CountWord<'static>,
 }
 
-/// By which number this rank has a lock.
+/// The number by which this rank has a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// By its own.
+    /// Its own.
     Own(u64),
-    /// By another's, which it has overtaken.
+    /// That of a waiter, which it has overtaken.
     Overtaken(u64),
 }
 
-/// The same in a word: each lock writes it and reads it. Without a lock it is never an overtaken one.
+/// The same in a word, as each lock writes it and reads it. It is never an overtaken one when no lock is held.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Held(u64);
 
@@ -87,7 +87,7 @@ impl Line {
         self.gate(ticket.gate()).load() >= ticket.number()
     }
 
-    /// `peer` has the lock alone, or, if `None`, nobody has any more.
+    /// Tells waiters that `peer` has the lock alone, or that nobody has.
     #[inline(always)]
     pub(super) fn hint(&self, peer: Option<u32>) {
         self.holder.set(peer.map_or(0, |peer| u64::from(peer) + 1));

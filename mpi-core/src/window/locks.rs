@@ -3,12 +3,12 @@
 //! A line has places for those who want the lock (`line`). What is here waits in it, and wakes who is next: the rank
 //! that has the number to which a gate has been moved, if it has written down that it waits. It does that before its
 //! last look at the gate, and sleeps by the handshake of the transport, so either it sees the gate or whoever has moved
-//! that sees it. Where nobody has to be waited for, or asked, a call ends at once (`…_at_once`). While whose turn it is
-//! sleeps, others may have the lock (`overtaking`).
+//! that sees it. Where nobody has to be waited for, or asked, a call ends at once (`…_at_once`). While the next rank in
+//! line is asleep, others may take the lock (`overtaking`).
 
 use std::iter;
 
-use rwmpi_protocol::window::{Hold, LockKind, Standing, Ticket};
+use rwmpi_protocol::window::{Hold, LockKind, Ticket, Waiter};
 
 use super::Window;
 use super::control::{Control, Listed};
@@ -229,11 +229,11 @@ impl Window {
         }
     }
 
-    /// Lets whoever moves a gate to that number know that this rank is to be woken, and whether others may have its
-    /// turn until it comes.
+    /// Tells the rank that moves a gate to that number to wake this one, and others whether they may take the lock in
+    /// its place until it is awake.
     pub(super) fn write_down(&self, control: &Control, ticket: Ticket, may_be_overtaken: bool) {
-        let standing = Standing::new(ticket.number(), self.rank(), may_be_overtaken);
-        control.mapped(Listed::Named(ticket.number())).set(standing.word());
+        let waiter = Waiter::new(ticket.number(), self.rank(), may_be_overtaken);
+        control.mapped(Listed::Named(ticket.number())).set(waiter.word());
     }
 
     /// Wakes whose turn it may be.
@@ -242,8 +242,8 @@ impl Window {
     fn wake_named(&self, control: &Control, Moved([first, second]): Moved) {
         let mut engine = self.process().engine();
         for number in iter::once(first).chain((second != first).then_some(second)) {
-            let standing = Standing::read(control.mapped(Listed::Named(number)).load());
-            if let Some(target) = standing.rank_of(number).and_then(|rank| self.shared.targets.get(rank)) {
+            let waiter = Waiter::read(control.mapped(Listed::Named(number)).load());
+            if let Some(target) = waiter.rank_of(number).and_then(|rank| self.shared.targets.get(rank)) {
                 engine.wake(target.peer);
             }
         }

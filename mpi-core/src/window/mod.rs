@@ -95,7 +95,7 @@ struct Shared {
     posted: RefCell<Option<Members>>,
     /// The locks that this rank has, by target.
     held: Box<[Cell<Held>]>,
-    /// Ranks outnumber processors: whose turn it is may sleep, and have to be given one first.
+    /// Ranks outnumber processors, so the next rank in line for a lock may be asleep.
     is_oversubscribed: bool,
     overtaking: Cell<Option<Overtaking>>,
     /// This rank, as the engine knows it.

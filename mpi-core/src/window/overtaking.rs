@@ -1,30 +1,29 @@
-//! Locks that are had in the place of a rank which sleeps: see [`rwmpi_protocol::window::Standing`].
+//! Exclusive locks that are taken ahead of a rank which has yet to wake up: see [`rwmpi_protocol::window::Waiter`].
 //!
-//! Only where ranks outnumber processors, and only for locks that are had alone: on two processors four ranks that
-//! lock, put and unlock would otherwise pay two changes of processes for each operation.
+//! This happens only where ranks outnumber processors. Four ranks on two processors that lock, put and unlock would
+//! otherwise pay two context switches for each operation.
 //!
-//! Turns are of the same length, about [`TURN`], whoever comes next: a rank that is awake at once leaves the lock to
-//! whoever uses it for so long ([`Courtesy`]), and one that is not given a processor, perhaps as just those have it
-//! that overtake it, is overtaken for so long: then they stand in line behind it, and let go of their processors
-//! ([`Overtaking`]).
+//! Every turn lasts about [`TURN`], so that shares are equal. A waiter that is awake leaves the lock for so long to the
+//! ranks that use it ([`Courtesy`]). A waiter that gets no processor, perhaps because those ranks have it, is overtaken
+//! for so long by each of them. Then they stand in line behind it, and free their processors ([`Overtaking`]).
 
 use std::time::{Duration, Instant};
 
-use rwmpi_protocol::window::{Arrival, LockKind, Standing, Ticket};
+use rwmpi_protocol::window::{Arrival, LockKind, Ticket, Waiter};
 
 use super::Window;
 use super::control::{Control, Listed};
 use super::line::{Held, Turn};
 use crate::engine::JobEngine;
 
-/// How long a turn is of a rank that locks again and again while others wait: some changes of processes.
+/// How long a rank that locks again and again may go on while others wait: several context switches.
 const TURN: Duration = Duration::from_micros(100);
-/// After so many looks at which nobody has used a turn since the look before, nobody does.
+/// After so many looks without a change since the one before, a waiter takes it that nobody uses the lock.
 const LOOKS_OF_NO_USE: u32 = 3;
-/// So many times it does so between two looks at the clock, each of which takes about as long as a lock.
+/// A rank overtakes so many times between two looks at the clock, which take about as long as a lock each.
 const TIMES_A_LOOK: u32 = 16;
 
-/// Whom a rank has overtaken last: how often, and since when.
+/// The waiter that this rank has overtaken last: how often, and since when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overtaking {
     target: usize,
@@ -34,7 +33,7 @@ pub(super) struct Overtaking {
 }
 
 impl Overtaking {
-    /// Once more, or first; `None`: it has been enough.
+    /// One more time; `None`: its turn is over.
     fn again(last: Option<Overtaking>, target: usize, number: u64) -> Option<Overtaking> {
         let Some(last) = last.filter(|last| (last.target, last.number) == (target, number)) else {
             return Some(Overtaking { target, number, times: 1, since: Instant::now() });
@@ -44,17 +43,17 @@ impl Overtaking {
     }
 }
 
-/// A rank whose turn has come leaves it to who uses it.
+/// A waiter whose turn has come leaves the lock to the ranks that use it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Courtesy {
     since: Instant,
-    seen: Standing,
+    seen: Waiter,
     unused: u32,
 }
 
 impl Courtesy {
-    /// Whether it does so still, now that it sees this.
-    fn goes_on(&mut self, seen: Standing) -> bool {
+    /// Whether it still does, now that its word shows this.
+    fn goes_on(&mut self, seen: Waiter) -> bool {
         self.unused = if seen.is_unused_since(self.seen) { self.unused + 1 } else { 0 };
         self.seen = seen;
         self.unused < LOOKS_OF_NO_USE && self.since.elapsed() < TURN
@@ -62,16 +61,16 @@ impl Courtesy {
 }
 
 impl Window {
-    /// Takes the lock of a target in the place of the rank whose turn it is, if that sleeps.
+    /// Takes the lock of a target in the place of the next rank in line, if that may be asleep.
     #[cold]
     pub(super) fn overtake(&self, control: &Control, target: usize, kind: LockKind) -> Option<()> {
         if kind != LockKind::Exclusive || !self.shared.is_oversubscribed {
             return None;
         }
-        // All before that number have left, and its rank has yet to come: nobody has the lock.
+        // All with smaller numbers have left, and this waiter has not claimed the lock: nobody has it.
         let number = control.line.all.load();
         let word = control.mapped(Listed::Named(number));
-        let seen = Standing::read(word.load());
+        let seen = Waiter::read(word.load());
         let overtaken = seen.overtaken(number)?;
         let overtaking = Overtaking::again(self.shared.overtaking.get(), target, number)?;
         if !word.replace(seen.word(), overtaken.word()) {
@@ -83,15 +82,15 @@ impl Window {
         Some(())
     }
 
-    /// Gives the turn back to the rank that has `number`. Whoever has the lock next has seen its word change, and so
-    /// what was done before.
+    /// Gives the lock back to the waiter with `number`. The rank that has it next has seen the word change, and so all
+    /// that was done before.
     #[cold]
     pub(super) fn give_turn_back(&self, control: &Control, target: usize, number: u64) {
         self.shared.held[target].set(Held::default());
         control.line.hint(None);
         let word = control.mapped(Listed::Named(number));
         loop {
-            let seen = Standing::read(word.load());
+            let seen = Waiter::read(word.load());
             let (given_back, is_awaited) = seen.given_back();
             if !word.replace(seen.word(), given_back.word()) {
                 continue;
@@ -104,8 +103,7 @@ impl Window {
         }
     }
 
-    /// The turn of this rank has come, and it is awake: whether it has the lock, or else has to wait for who has
-    /// overtaken it.
+    /// Whether this rank, whose turn has come, has the lock now; otherwise it waits for those that have overtaken it.
     pub(super) fn takes_turn(
         &self,
         engine: &mut JobEngine,
@@ -116,7 +114,7 @@ impl Window {
         let place = Listed::Named(ticket.number());
         let word = control.mapped(place);
         loop {
-            let seen = Standing::read(word.load());
+            let seen = Waiter::read(word.load());
             if seen.may_be_overtaken() {
                 let courtesy = courtesy.get_or_insert_with(|| Courtesy { since: Instant::now(), seen, unused: 0 });
                 if courtesy.goes_on(seen) {

@@ -1,16 +1,17 @@
-//! What a rank writes down while it stands in the line for a lock: which number it has, and how far its turn is.
+//! What a rank that waits for a lock writes down: its number in the line, and whether others may take the lock first.
 //!
-//! Where ranks outnumber processors, the rank whose turn has come often sleeps: it has to be woken, and to be given a
-//! processor. If the lock were idle for so long, every operation would cost a change of processes. So others may have
-//! it in the meantime, one after the other: each *overtakes* the rank whose turn it is, and gives the turn back. When
-//! that rank comes it has the lock at once, or, if it has been overtaken, when that one gives the turn back; nobody can
-//! overtake it from then on. A rank is overtaken only between its turn and its coming, so the line stays a line, and
-//! nobody's share depends on luck. The word counts how often its rank has been overtaken: so that one sees whether
-//! others go on using its turn, and may leave it to them for a while.
+//! Where ranks outnumber processors, the next rank in line is often asleep. It has to be woken and scheduled before it
+//! can take the lock, and a lock that is idle meanwhile costs every operation a context switch. So other ranks may
+//! *overtake* the waiter: one after the other, they take the lock in its place and give it back. The waiter claims the
+//! lock once it is awake. If another rank has the lock at that moment, the waiter *presses*: it gets the lock next, and
+//! nobody overtakes it any more. A waiter is overtaken only after its turn has come and before it claims the lock, so
+//! the order of the line stands.
 //!
-//! The word of a place goes from one value to another by compare-and-exchange alone, once it has been written down.
+//! The word also counts how often its rank has been overtaken. That shows the waiter whether others still use the lock.
+//!
+//! Once it has been written, the word changes by compare-and-exchange only.
 
-/// How many bits say who stands there.
+/// How many bits say which rank waits.
 const RANK_BITS: u32 = 20;
 /// How many bits count, over and over.
 const COUNT_BITS: u32 = 4;
@@ -21,50 +22,50 @@ const COUNT_AT: u32 = STAGE_BITS;
 const RANK_AT: u32 = COUNT_AT + COUNT_BITS;
 const NUMBER_AT: u32 = RANK_AT + RANK_BITS;
 
-/// How far the turn of a place is.
+/// Who may take the lock when this waiter's turn has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u64)]
 enum Stage {
-    /// Its rank sleeps, or may: others may have its turn.
+    /// Its rank, or another in its place: it may be asleep.
     Asleep,
-    /// Somebody has its turn.
+    /// Nobody: another rank has the lock in its place.
     Overtaken,
-    /// Somebody has its turn, and its rank waits for just that.
+    /// The same, and its rank is awake and gets the lock next.
     Pressing,
-    /// The turn is, or will be, its rank's own.
+    /// Its rank alone.
     Own,
 }
 
-/// What is written down about a place in the line.
+/// What a waiter has written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Standing(u64);
+pub struct Waiter(u64);
 
-/// What a rank finds when its turn has come.
+/// What a waiter finds when its turn has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It has the turn.
+    /// It has the lock.
     HasTurn,
-    /// It has the turn if it changes the word to this one.
-    Claims(Standing),
-    /// Somebody has the turn, and hears that the rank has come if it changes the word to this one.
-    Presses(Standing),
-    /// Somebody has the turn, and will give it back.
+    /// It has the lock if it changes the word to this one.
+    Claims(Waiter),
+    /// Another rank has the lock, and gives it to this one if it changes the word to this one.
+    Presses(Waiter),
+    /// Another rank has the lock, and will give it to this one.
     IsOvertaken,
 }
 
-impl Standing {
-    /// That of a rank which has `number`. If it `may_be_overtaken` it must [arrive](Self::arrive) before it enters.
+impl Waiter {
+    /// The waiter with that number. One that `may_be_overtaken` must [arrive](Self::arrive) before it takes the lock.
     #[inline]
-    pub fn new(number: u64, rank: usize, may_be_overtaken: bool) -> Standing {
+    pub fn new(number: u64, rank: usize, may_be_overtaken: bool) -> Waiter {
         let stage = if may_be_overtaken { Stage::Asleep } else { Stage::Own };
         let rank = (rank as u64 + 1) & ((1 << RANK_BITS) - 1);
-        Standing(number << NUMBER_AT | rank << RANK_AT | stage as u64)
+        Waiter(number << NUMBER_AT | rank << RANK_AT | stage as u64)
     }
 
     /// What is in a word.
     #[inline]
-    pub fn read(word: u64) -> Standing {
-        Standing(word)
+    pub fn read(word: u64) -> Waiter {
+        Waiter(word)
     }
 
     /// What the word shows.
@@ -73,7 +74,7 @@ impl Standing {
         self.0
     }
 
-    /// The rank that stands there, if it has that number; `None`: it is somebody's who came earlier.
+    /// Its rank, if it has that number; `None`: it is an earlier waiter.
     #[inline]
     pub fn rank_of(self, number: u64) -> Option<usize> {
         let is_that = self.0 >> NUMBER_AT == number & ((1 << NUMBER_BITS) - 1);
@@ -81,35 +82,36 @@ impl Standing {
         if is_that { (rank as usize).checked_sub(1) } else { None }
     }
 
-    /// If it is the turn of `number`, and its rank may be overtaken: whoever changes the word to this one has the lock.
+    /// A rank that finds the gate at `number` has the lock if it changes the word to this one; `None`: this waiter
+    /// can't be overtaken.
     #[inline]
-    pub fn overtaken(self, number: u64) -> Option<Standing> {
+    pub fn overtaken(self, number: u64) -> Option<Waiter> {
         (self.rank_of(number).is_some() && self.stage() == Stage::Asleep).then(|| self.counted().at(Stage::Overtaken))
     }
 
-    /// Whether its rank is overtaken, or may be.
+    /// Whether others may take the lock in its place, now or once it has been given back.
     #[inline]
     pub fn may_be_overtaken(self) -> bool {
         self.stage() < Stage::Pressing
     }
 
-    /// Whether nobody has used its turn since it was like `before`.
+    /// Whether nobody has overtaken it since it was like `before`.
     #[inline]
-    pub fn is_unused_since(self, before: Standing) -> bool {
+    pub fn is_unused_since(self, before: Waiter) -> bool {
         self == before && self.stage() == Stage::Asleep
     }
 
-    /// What whoever has overtaken it changes the word to when it gives the turn back; and whether its rank is to be
-    /// woken.
+    /// What the rank that has overtaken it changes the word to when it gives the lock back, and whether it has to wake
+    /// the waiter.
     #[inline]
-    pub fn given_back(self) -> (Standing, bool) {
+    pub fn given_back(self) -> (Waiter, bool) {
         match self.stage() {
             Stage::Pressing => (self.at(Stage::Own), true),
             _ => (self.at(Stage::Asleep), false),
         }
     }
 
-    /// What its rank does when its turn has come.
+    /// What the waiter does when its turn has come.
     #[inline]
     pub fn arrive(self) -> Arrival {
         match self.stage() {
@@ -120,15 +122,15 @@ impl Standing {
         }
     }
 
-    /// What the word shows at last, and no less, when the turn is its rank's.
+    /// What the word shows when only its rank may take the lock: no value is greater.
     #[inline]
-    pub fn own(self) -> Standing {
+    pub fn own(self) -> Waiter {
         self.at(Stage::Own)
     }
 
-    fn counted(self) -> Standing {
+    fn counted(self) -> Waiter {
         let mask = ((1 << COUNT_BITS) - 1) << COUNT_AT;
-        Standing(self.0 & !mask | self.0.wrapping_add(1 << COUNT_AT) & mask)
+        Waiter(self.0 & !mask | self.0.wrapping_add(1 << COUNT_AT) & mask)
     }
 
     fn stage(self) -> Stage {
@@ -140,8 +142,8 @@ impl Standing {
         }
     }
 
-    fn at(self, stage: Stage) -> Standing {
-        Standing(self.0 >> STAGE_BITS << STAGE_BITS | stage as u64)
+    fn at(self, stage: Stage) -> Waiter {
+        Waiter(self.0 >> STAGE_BITS << STAGE_BITS | stage as u64)
     }
 }
 
@@ -152,17 +154,17 @@ mod tests {
     #[test]
     fn a_place_is_known_by_its_number_however_large() {
         for number in [0, 5, (1 << NUMBER_BITS) - 1, 1 << NUMBER_BITS, u64::MAX] {
-            let standing = Standing::new(number, 3, false);
-            assert_eq!(standing.rank_of(number), Some(3));
-            assert_eq!(standing.rank_of(number.wrapping_add(1)), None);
+            let waiter = Waiter::new(number, 3, false);
+            assert_eq!(waiter.rank_of(number), Some(3));
+            assert_eq!(waiter.rank_of(number.wrapping_add(1)), None);
         }
-        assert_eq!(Standing::read(0).rank_of(0), None, "nobody has written anything down");
+        assert_eq!(Waiter::read(0).rank_of(0), None, "nobody has written anything down");
     }
 
     #[test]
     fn only_who_sleeps_is_overtaken_and_who_presses_gets_the_turn() {
-        assert_eq!(Standing::new(7, 0, false).overtaken(7), None);
-        let asleep = Standing::new(7, 0, true);
+        assert_eq!(Waiter::new(7, 0, false).overtaken(7), None);
+        let asleep = Waiter::new(7, 0, true);
         assert_eq!(asleep.overtaken(6), None, "it is another's turn");
         let overtaken = asleep.overtaken(7).unwrap();
         let (again, wakes) = overtaken.given_back();
@@ -174,7 +176,7 @@ mod tests {
         let (own, wakes) = pressing.given_back();
         assert!(wakes && own.arrive() == Arrival::HasTurn && own == overtaken.own() && own > pressing);
         assert_eq!(asleep.arrive(), Arrival::Claims(asleep.own()));
-        let often = (0..100).fold(asleep, |standing, _| standing.overtaken(7).unwrap().given_back().0);
+        let often = (0..100).fold(asleep, |waiter, _| waiter.overtaken(7).unwrap().given_back().0);
         assert_eq!(often.rank_of(7), Some(0), "what counts does not run over");
     }
 }

@@ -1,9 +1,9 @@
-//! The lock of one target, with ranks that sleep while they wait, and such as are overtaken meanwhile.
+//! The lock of one target, with ranks that sleep while they wait and are overtaken meanwhile.
 
 use super::words::Words;
 use super::{Job, explore};
 use crate::window::LockKind::{self, Exclusive, Shared};
-use crate::window::{Arrival, Gate, Standing, Ticket};
+use crate::window::{Arrival, Gate, Ticket, Waiter};
 
 /// What is done otherwise than it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,15 +25,15 @@ enum Broken {
     IgnoresGate,
     /// Who wants the lock at once takes the number that it has seen, though another has it by now.
     TakesTakenNumber,
-    /// Whose turn has come enters without a look at whether it has been overtaken.
+    /// A waiter whose turn has come takes the lock without a look at whether it has been overtaken.
     EntersThoughOvertaken,
-    /// Who waits is overtaken before its turn has come.
+    /// A waiter is overtaken before its turn has come.
     OvertakesBeforeItsTurn,
-    /// Who has overtaken another gives the turn back as if that had not come meanwhile.
+    /// A rank gives the lock back as if the waiter had not pressed.
     ForgetsWhoPresses,
-    /// It does not wake it.
+    /// A rank gives the lock to a waiter that presses, and does not wake it.
     LetsItSleep,
-    /// Who gives the turn back takes it once more before that one.
+    /// A waiter that presses is overtaken once more.
     OvertakesWhoPresses,
 }
 
@@ -54,11 +54,11 @@ enum At {
     Sleeps,
     /// Moves the gates that are left to move; to which numbers others were moved; what comes then.
     Moves(Vec<Gate>, Vec<u64>, Box<At>),
-    /// Its turn was not at once: looks whose it is.
+    /// Could not have the lock at once: looks for a waiter to overtake.
     LooksForSleeper,
-    /// Somebody's with this number who wrote this down: overtakes it.
-    Overtakes(u64, Standing),
-    /// Has what it had of that number to give back.
+    /// Overtakes the waiter that has this number and has written this down.
+    Overtakes(u64, Waiter),
+    /// Has to give the lock back to the waiter with that number.
     GivesTurnBack(u64),
     /// Its turn has come.
     Arrives,
@@ -84,7 +84,7 @@ struct Locking {
     named: Vec<u64>,
     /// Ranks outnumber processors.
     may_overtake: bool,
-    /// Whose number it is whose turn a rank has.
+    /// By rank: the number of the waiter that it has overtaken.
     overtaken: Vec<Option<u64>>,
     sleeps: Vec<bool>,
     programs: Vec<Vec<LockKind>>,
@@ -121,7 +121,7 @@ impl Locking {
     fn look_for_sleeper(&mut self) -> At {
         let ahead = u64::from(self.broken == Broken::OvertakesBeforeItsTurn);
         let number = self.words.at(Gate::All) + ahead;
-        let seen = Standing::read(*self.word(number));
+        let seen = Waiter::read(*self.word(number));
         let is_pressing = self.broken == Broken::OvertakesWhoPresses && matches!(seen.arrive(), Arrival::IsOvertaken);
         if seen.overtaken(number).is_some() || (is_pressing && seen.rank_of(number).is_some()) {
             At::Overtakes(number, seen)
@@ -130,7 +130,7 @@ impl Locking {
         }
     }
 
-    fn overtake(&mut self, rank: usize, number: u64, seen: Standing) -> Result<At, String> {
+    fn overtake(&mut self, rank: usize, number: u64, seen: Waiter) -> Result<At, String> {
         if *self.word(number) != seen.word() {
             return Ok(At::TakesNumber);
         }
@@ -143,11 +143,11 @@ impl Locking {
     fn give_turn_back(&mut self, rank: usize, number: u64) -> At {
         self.overtaken[rank] = None;
         self.words.give_turn_back(rank);
-        let seen = Standing::read(*self.word(number));
+        let seen = Waiter::read(*self.word(number));
         let (mut given_back, is_awaited) = seen.given_back();
         let sleeper = seen.rank_of(number).expect("nobody has come after it");
         if self.broken == Broken::ForgetsWhoPresses {
-            given_back = Standing::new(number, sleeper, true);
+            given_back = Waiter::new(number, sleeper, true);
         }
         *self.word(number) = given_back.word();
         let wakes = is_awaited && !matches!(self.broken, Broken::LetsItSleep | Broken::ForgetsWhoPresses);
@@ -164,14 +164,14 @@ impl Locking {
     /// Whether a rank that waits has anything to do: its turn has come, or whoever overtook it has given it back.
     fn has_news(&mut self, rank: usize) -> bool {
         let number = self.words.ticket(rank).number();
-        let seen = Standing::read(*self.word(number));
+        let seen = Waiter::read(*self.word(number));
         let waits = seen.rank_of(number) == Some(rank) && seen.arrive() == Arrival::IsOvertaken;
         self.words.is_its_turn(rank) && !waits
     }
 
     fn arrive(&mut self, rank: usize) -> Result<At, String> {
         let number = self.words.ticket(rank).number();
-        let seen = Standing::read(*self.word(number));
+        let seen = Waiter::read(*self.word(number));
         if seen.rank_of(number) != Some(rank) || self.broken == Broken::EntersThoughOvertaken {
             return self.enter(rank);
         }
@@ -232,7 +232,7 @@ impl Locking {
         }
         let number = numbers.remove(0);
         let word = self.named[number as usize % self.named.len()];
-        match Standing::read(word).rank_of(number) {
+        match Waiter::read(word).rank_of(number) {
             Some(next) => At::Wakes(next, numbers, then),
             None => At::LooksUp(numbers, then),
         }
@@ -240,7 +240,7 @@ impl Locking {
 
     fn name(&mut self, rank: usize) {
         let number = self.words.ticket(rank).number();
-        *self.word(number) = Standing::new(number, rank, self.may_overtake).word();
+        *self.word(number) = Waiter::new(number, rank, self.may_overtake).word();
     }
 }
 
