@@ -114,7 +114,7 @@ impl Mapping {
         let start = self.base.as_ptr().wrapping_add(offset);
         let is_new = file.current().is_some_and(|descriptor| map(descriptor, start, offset, len).is_ok());
         // Another allocator of this process may have mapped them.
-        let are_there = is_new || mappings::len_at(file.identity(), start as usize, offset, len) >= len;
+        let are_there = is_new || mappings::is_shared_at(file.identity(), start as usize, offset, len);
         self.marks[owner].store(are_there, Ordering::Release);
         are_there
     }

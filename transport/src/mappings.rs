@@ -44,6 +44,29 @@ pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
     Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
 }
 
+/// Whether so many bytes of that file, from `offset` on, are mapped from that address on, shared by all.
+pub(crate) fn is_shared_at(file: Identity, start: usize, offset: usize, len: usize) -> bool {
+    list_and_key(file).is_some_and(|(list, device, inode)| is_shared_in(&list, &device, inode, (start, offset), len))
+}
+
+/// As [`is_shared_at`], in this list.
+fn is_shared_in(list: &str, device: &str, inode: u64, place: (usize, usize), len: usize) -> bool {
+    let has_all = |part: Part| part.is_shared && part.start <= place.0 && part.start + part.len >= place.0 + len;
+    parts_at(list, device, inode, place).any(has_all)
+}
+
+/// The parts of that file that are mapped as if all of it were, with `offset` at that address.
+fn parts_at<'a>(
+    list: &'a str,
+    device: &'a str,
+    inode: u64,
+    (start, offset): (usize, usize),
+) -> impl Iterator<Item = Part<'a>> {
+    let parts = list.lines().filter_map(Part::parse);
+    let parts = parts.filter(move |part| part.device == device && part.inode == inode);
+    parts.filter(move |part| part.start.wrapping_sub(part.offset) == start.wrapping_sub(offset))
+}
+
 /// How much of `most` bytes of that file, from `offset` on, is mapped from that address on. Parts of it may be the
 /// process's own by now, or something else.
 pub(crate) fn len_at(file: Identity, start: usize, offset: usize, most: usize) -> usize {
@@ -52,9 +75,9 @@ pub(crate) fn len_at(file: Identity, start: usize, offset: usize, most: usize) -
 
 /// As [`len_at`], in this list.
 fn len_in(list: &str, device: &str, inode: u64, (start, offset): (usize, usize), most: usize) -> usize {
-    let parts = list.lines().filter_map(Part::parse).filter(|part| part.device == device && part.inode == inode);
-    let there = parts.filter(|part| part.start.wrapping_sub(part.offset) == start.wrapping_sub(offset));
-    let ends = there.filter(|part| part.start < start + most).map(|part| part.start + part.len);
+    let ends = parts_at(list, device, inode, (start, offset))
+        .filter(|part| part.start < start + most)
+        .map(|part| part.start + part.len);
     ends.max().map_or(0, |end| end.min(start + most).saturating_sub(start))
 }
 
@@ -189,7 +212,10 @@ mod tests {
         assert_eq!(len_in(LIST, "00:01", 7, (0x10000, 0), 0x1800), 0x1800, "only what was asked for");
         let private = LIST.replace("12000-13000 rw-s", "12000-13000 rw-p");
         let hole = LIST.replace("12000-13000 rw-s 00002000 00:01", "12000-13000 rw-p 00000000 00:00");
-        assert_eq!([private, hole].map(|list| len_in(&list, "00:01", 7, (0x10000, 0), 0x8000)), [0x5000; 2]);
+        assert_eq!([&private, &hole].map(|list| len_in(list, "00:01", 7, (0x10000, 0), 0x8000)), [0x5000; 2]);
+        let is_shared = |list: &str, start, len| is_shared_in(list, "00:01", 7, (start, start - 0x10000), len);
+        assert!(is_shared(LIST, 0x12000, 0x1000) && !is_shared(&private, 0x12000, 0x1000));
+        assert!(!is_shared(LIST, 0x14800, 0x1000), "it ends before that");
     }
 
     #[test]

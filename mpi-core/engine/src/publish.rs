@@ -113,7 +113,7 @@ impl<F: Fabric> Engine<F> {
         has_come
     }
 
-    /// The next time this rank idles it does not sleep, as `word` is at least `value` already.
+    /// Keeps this rank awake the next time it idles: `word` is at least `value` already.
     pub fn stays_awake(&mut self, word: SharedWord, value: u64) {
         self.fabric.watch(word, value);
     }
