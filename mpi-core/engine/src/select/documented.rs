@@ -17,7 +17,11 @@ const CELL: u64 = 8 << 10;
 const SHORT: usize = (2 << 10) + 1;
 
 fn length(bytes: usize) -> String {
-    if bytes.is_multiple_of(1 << 10) { format!("{} KiB", bytes >> 10) } else { format!("{bytes} B") }
+    match (bytes >> 10, bytes % (1 << 10)) {
+        (kibibytes, 0) => format!("{kibibytes}K"),
+        (kibibytes, 1) => format!("{kibibytes}K+1"),
+        _ => bytes.to_string(),
+    }
 }
 
 /// What `way` says from which length on.
@@ -27,7 +31,7 @@ fn borders(way: impl Fn(usize) -> String) -> String {
     for len in 1..LONGEST {
         let next = way(len);
         if next != last {
-            text += &format!(", {next} from {}", length(len));
+            text += &format!(", {next} ≥ {}", length(len));
             last = next;
         }
     }
@@ -42,37 +46,38 @@ fn name(way: CollectiveWay) -> String {
 }
 
 /// How a message goes that finds no request, and is fetched where it is announced.
-fn sender_first(reach: Option<Reach>) -> String {
-    borders(|len| {
-        let len = len as u64;
-        let message = Unrequested { len, may_wait: true, is_synchronous: false, cell: CELL };
-        let way = unrequested(&TUNING, message, || reach, Passable::default);
-        let way = if way == MessageWay::RendezvousRead { announced(&TUNING, len, true, false) } else { way };
-        format!("{way:?}")
-    })
+fn sender_first(reach: Option<Reach>, len: usize) -> String {
+    let len = len as u64;
+    let message = Unrequested { len, may_wait: true, is_synchronous: false, cell: CELL };
+    let way = unrequested(&TUNING, message, || reach, Passable::default);
+    let way = if way == MessageWay::RendezvousRead { announced(&TUNING, len, true, false) } else { way };
+    format!("{way:?}")
 }
 
 /// How one goes whose receiver has asked for it.
-fn receiver_first(reach: Reach) -> String {
-    let with_claims = reach != Reach::Network;
-    borders(|len| {
-        let (len, rule) = (len as u64, Rule::Auto { claims: with_claims });
-        if !looks_for_request(&TUNING, rule, len, with_claims, Passable::default) {
-            return "as on the left".to_owned();
-        }
-        let message = Requested { len, can_share: with_claims, oversubscribed: false };
-        format!("{:?}", requested(&TUNING, message, || Some(reach)))
-    })
+fn receiver_first(reach: Option<Reach>, len: usize) -> String {
+    let with_claims = reach != Some(Reach::Network);
+    let rule = Rule::Auto { claims: with_claims };
+    if reach.is_none() || !looks_for_request(&TUNING, rule, len as u64, with_claims, Passable::default) {
+        return sender_first(reach, len);
+    }
+    let message = Requested { len: len as u64, can_share: with_claims, oversubscribed: false };
+    format!("{:?}", requested(&TUNING, message, || reach))
 }
 
 fn table_of_messages() -> String {
     let mut table = "| memory | sender first | receiver first |\n|---|---|---|\n".to_owned();
-    for (memory, reach) in
-        [("shared", Reach::SharedHeap), ("by the kernel", Reach::Kernel), ("network", Reach::Network)]
-    {
-        table += &format!("| {memory} | {} | {} |\n", sender_first(Some(reach)), receiver_first(reach));
+    let memories = [
+        ("shared", Some(Reach::SharedHeap)),
+        ("by the kernel", Some(Reach::Kernel)),
+        ("network", Some(Reach::Network)),
+        ("out of reach", None),
+    ];
+    for (memory, reach) in memories {
+        let [first, second] = [sender_first, receiver_first].map(|way| borders(|len| way(reach, len)));
+        table += &format!("| {memory} | {first} | {second} |\n");
     }
-    table + &format!("| out of reach | {} | |\n", sender_first(None))
+    table
 }
 
 /// How a collective goes on one node, whose memory can be read or not.
@@ -104,12 +109,13 @@ const KINDS: [(&str, Kind, &str); 8] = [
 ];
 
 fn table_of_collectives() -> String {
-    let mut table = "| collective | 2 ranks | 8 ranks, 8 processors | 8 ranks, 2 processors | 17 ranks, 2 processors | 8 ranks, no shared memory | \
-        file |\n|---|---|---|---|---|---|---|\n"
-        .to_owned();
+    let mut table =
+        "| collective | 2 ranks | 8 ranks, 8 cores | 8 ranks, 2 cores | 8 ranks, memory out of reach | file |\n\
+        |---|---|---|---|---|---|\n"
+            .to_owned();
     for (title, kind, file) in KINDS {
         let on_node = |ranks, processors| on_node(|len| kind(len, ranks), ranks, processors);
-        let cells = [on_node(2, 2), on_node(8, 8), on_node(8, 2), on_node(17, 2)].join(" | ");
+        let cells = [on_node(2, 2), on_node(8, 8), on_node(8, 2)].join(" | ");
         let messages = borders(|len| without(kind(len, 8), 8, false));
         table += &format!("| {title} | {cells} | {messages} | `{file}.rs` |\n");
     }
