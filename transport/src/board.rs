@@ -2,7 +2,7 @@
 //! speaks.
 #![forbid(unsafe_code)]
 
-use crate::environment::{self, JOB_FD};
+use crate::environment::{self, JOB_FD, PARENTS};
 use crate::job_error::JobError;
 use crate::mappings;
 use crate::pmi::{self, PMI_FD, PMI_ID, PMI_NUMBER, PMI_PORT, PMI_SIZE, PMI_SPAWNED, Pmi};
@@ -96,22 +96,25 @@ impl Board {
         let is_spawned = is_ours || environment::number_of(PMI_SPAWNED)? == Some(1);
         match self {
             Board::Pmi(pmi) if is_spawned => Ok(pmi.get(PARENTS_ELSEWHERE_KEY)?),
-            _ => Ok(None),
+            Board::Pmi(_) => Ok(None),
+            // No other user can read it there, as little as what PMIx itself says there.
+            Board::Pmix(_) => Ok(environment::text_of(PARENTS)?.filter(|text| !text.is_empty())),
         }
     }
 
     /// Has the launcher start further processes, which are told where their parents are.
     pub(crate) fn start_more(&mut self, commands: &[Command], parents: &ToldOfParents) -> Result<(), String> {
-        let Board::Pmi(pmi) = self else {
-            return Err(
-                "this launcher is spoken with by PMIx, and what starts processes there is not used yet: start \
-                        the job with mpiexec, or a launcher that speaks PMI-1"
-                    .into(),
-            );
-        };
-        let parents = ToldOfParents { here: None, ..parents.clone() };
-        let request = spawning::request(commands, &parents, Spelling::Plain)?;
-        pmi.start_more(&request).map_err(|error| error.to_string())?.map(drop)
+        match self {
+            Board::Pmi(pmi) => {
+                let parents = ToldOfParents { here: None, ..parents.clone() };
+                let request = spawning::request(commands, &parents, Spelling::Plain)?;
+                pmi.start_more(&request).map_err(|error| error.to_string())?.map(drop)
+            }
+            Board::Pmix(pmix) => {
+                let setting = format!("{PARENTS}={}", parents.elsewhere.as_deref().unwrap_or_default());
+                pmix.spawn(commands, &setting).map_err(|error| error.to_string())
+            }
+        }
     }
 
     /// Says that this process ends in good order. Whoever does not hear it any more does not mind.

@@ -3,7 +3,7 @@
 //!
 //! It is spoken by a library only, of which the launcher brings its own; so it is loaded when a process turns out to be
 //! started so, best the very one that the launcher has loaded. Of its interface this knows what it needs: a handful of
-//! functions, and how two structures begin.
+//! functions, and the structures that these take.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -12,12 +12,19 @@ use std::{env, fs, mem, ptr};
 
 use nix::libc;
 
+use crate::spawning::Command;
+
 /// Names the job; set by such a launcher only.
 pub const NAMESPACE: &str = "PMIX_NAMESPACE";
 
 const LIBRARY: &str = "libpmix.so.2";
 /// Bytes of a name space, with its end.
 const NAME: usize = 256;
+/// Bytes of a key, with its end.
+const KEY: usize = 512;
+/// The hint of MPI that names hosts, and PMIx's word for it; the one that names a folder.
+const HOST: (&str, &CStr) = ("host", c"pmix.host");
+const FOLDER: &str = "wdir";
 /// In place of a process's number: the job.
 const ALL: u32 = u32::MAX - 1;
 /// Types of values, `PMIX_STRING`, `PMIX_UINT32`.
@@ -35,12 +42,14 @@ pub enum PmixError {
     )]
     NoLibrary(String),
     /// A call failed.
-    #[error("PMIx refuses {what} (status {status})")]
+    #[error("PMIx refuses {what} (status {status}{why})")]
     Refused {
         /// What was asked for.
         what: &'static str,
         /// Its number for why.
         status: c_int,
+        /// Its words for that, after a colon.
+        why: String,
     },
 }
 
@@ -59,6 +68,26 @@ struct Value {
     data: [u64; 8],
 }
 
+/// `pmix_info_t`.
+#[repr(C)]
+struct Info {
+    key: [c_char; KEY],
+    flags: u32,
+    value: Value,
+}
+
+/// `pmix_app_t`: a program to start. All that it points to is from `malloc`, as the library adds to it.
+#[repr(C)]
+struct App {
+    program: *mut c_char,
+    arguments: *mut *mut c_char,
+    environment: *mut *mut c_char,
+    folder: *mut c_char,
+    processes: c_int,
+    infos: *mut Info,
+    info_count: usize,
+}
+
 type Init = unsafe extern "C" fn(*mut Proc, *const c_void, usize) -> c_int;
 type Finalize = unsafe extern "C" fn(*const c_void, usize) -> c_int;
 type Abort = unsafe extern "C" fn(c_int, *const c_char, *const Proc, usize) -> c_int;
@@ -66,6 +95,8 @@ type Put = unsafe extern "C" fn(u8, *const c_char, *const Value) -> c_int;
 type Commit = unsafe extern "C" fn() -> c_int;
 type Fence = unsafe extern "C" fn(*const Proc, usize, *const c_void, usize) -> c_int;
 type Get = unsafe extern "C" fn(*const Proc, *const c_char, *const c_void, usize, *mut *mut Value) -> c_int;
+type Spawn = unsafe extern "C" fn(*const c_void, usize, *mut App, usize, *mut c_char) -> c_int;
+type ErrorString = unsafe extern "C" fn(c_int) -> *const c_char;
 
 /// The library's functions.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +108,8 @@ struct Library {
     commit: Commit,
     fence: Fence,
     get: Get,
+    spawn: Spawn,
+    error_string: ErrorString,
 }
 
 /// A process's connection to its launcher. A process has one.
@@ -96,7 +129,7 @@ impl Pmix {
         let library = Library::load()?;
         let mut me = Proc { namespace: [0; NAME], number: 0 };
         // SAFETY: `me` is a place for the result; no further information is passed.
-        check("PMIx_Init", unsafe { (library.init)(&mut me, ptr::null(), 0) })?;
+        library.check("PMIx_Init", unsafe { (library.init)(&mut me, ptr::null(), 0) })?;
         Ok(Pmix { library, namespace: me.namespace, me: me.number as usize })
     }
 
@@ -110,7 +143,7 @@ impl Pmix {
     /// # Errors
     /// If the launcher does not say.
     pub fn size(&self) -> Result<usize, PmixError> {
-        let refused = PmixError::Refused { what: "the size of the job", status: 0 };
+        let refused = PmixError::Refused { what: "the size of the job", status: 0, why: String::new() };
         match self.value(ALL, c"pmix.job.size")? {
             Some(Found::Number(size)) => Ok(size as usize),
             _ => Err(refused),
@@ -139,7 +172,7 @@ impl Pmix {
         let mut value = Value { kind: STRING, data: [0; 8] };
         value.data[0] = text.as_ptr() as u64;
         // SAFETY: key and value are what the call reads, and live until it returns; it copies them.
-        check("a value", unsafe { (self.library.put)(FOR_ALL, key.as_ptr(), &value) })
+        self.library.check("a value", unsafe { (self.library.put)(FOR_ALL, key.as_ptr(), &value) })
     }
 
     /// What process `from` has left under `key`, if anything.
@@ -160,10 +193,10 @@ impl Pmix {
     /// If the launcher is gone.
     pub fn meet(&mut self) -> Result<(), PmixError> {
         // SAFETY: the call has no arguments.
-        check("to pass values on", unsafe { (self.library.commit)() })?;
+        self.library.check("to pass values on", unsafe { (self.library.commit)() })?;
         let all = Proc { namespace: self.namespace, number: ALL };
         // SAFETY: one process description, which lives until the call returns; no further information is passed.
-        check("to wait for the others", unsafe { (self.library.fence)(&all, 1, ptr::null(), 0) })
+        self.library.check("to wait for the others", unsafe { (self.library.fence)(&all, 1, ptr::null(), 0) })
     }
 
     /// Says that this process ends in good order.
@@ -176,6 +209,19 @@ impl Pmix {
     pub fn abort(&mut self, code: i32) {
         // SAFETY: the text is a constant; no processes are named, which means all.
         let _ = unsafe { (self.library.abort)(code, c"the program ended the job".as_ptr(), ptr::null(), 0) };
+    }
+
+    /// Has the launcher start these as a job of its own, with `setting` (`NAME=value`) in their environment.
+    ///
+    /// # Errors
+    /// If it can't start all of them.
+    pub fn spawn(&mut self, commands: &[Command], setting: &str) -> Result<(), PmixError> {
+        let mut apps: Vec<App> = commands.iter().map(|command| App::new(command, setting)).collect();
+        let mut name = [0; NAME];
+        // SAFETY: the programs are as the call expects them and live until it returns; `name` is a place for the name
+        // space of the new job; no information about the job as a whole is passed.
+        let status = unsafe { (self.library.spawn)(ptr::null(), 0, apps.as_mut_ptr(), apps.len(), name.as_mut_ptr()) };
+        self.library.check("to start processes", status)
     }
 
     fn value(&self, number: u32, key: &CStr) -> Result<Option<Found>, PmixError> {
@@ -212,11 +258,88 @@ enum Found {
     Text(String),
 }
 
-fn check(what: &'static str, status: c_int) -> Result<(), PmixError> {
-    if status == 0 { Ok(()) } else { Err(PmixError::Refused { what, status }) }
+impl App {
+    fn new(command: &Command, setting: &str) -> App {
+        let hint = |name: &str| command.hints.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let hosts = hint(HOST.0);
+        let arguments = [&command.program].into_iter().chain(&command.arguments);
+        App {
+            program: text(&command.program),
+            arguments: texts(arguments.map(String::as_str)),
+            environment: texts([setting].into_iter()),
+            folder: hint(FOLDER).map_or(ptr::null_mut(), text),
+            processes: c_int::try_from(command.processes).unwrap_or(c_int::MAX),
+            infos: hosts.map_or(ptr::null_mut(), Info::on_hosts),
+            info_count: usize::from(hosts.is_some()),
+        }
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        // SAFETY: all of it is from `malloc`, also what the library has put in its place, and nobody else's; lists end
+        // with a null pointer, which `free` lets pass.
+        unsafe {
+            for list in [self.arguments, self.environment] {
+                (0..)
+                    .map(|at| *list.add(at))
+                    .take_while(|text| !text.is_null())
+                    .for_each(|text| libc::free(text.cast()));
+                libc::free(list.cast());
+            }
+            if !self.infos.is_null() {
+                libc::free((*self.infos).value.data[0] as *mut c_void);
+                libc::free(self.infos.cast());
+            }
+            libc::free(self.program.cast());
+            libc::free(self.folder.cast());
+        }
+    }
+}
+
+impl Info {
+    /// On which hosts, from `malloc`.
+    fn on_hosts(hosts: &str) -> *mut Info {
+        let mut key = [0; KEY];
+        key.iter_mut().zip(HOST.1.to_bytes()).for_each(|(place, byte)| *place = *byte as c_char);
+        let value = Value { kind: STRING, data: [text(hosts) as u64, 0, 0, 0, 0, 0, 0, 0] };
+        from_malloc([Info { key, flags: 0, value }].into_iter())
+    }
+}
+
+/// A text from `malloc`, up to its first zero byte.
+fn text(text: &str) -> *mut c_char {
+    let bytes = text.bytes().take_while(|&byte| byte != 0).chain([0]);
+    from_malloc(bytes.map(|byte| byte as c_char).collect::<Vec<_>>().into_iter())
+}
+
+/// A list of texts from `malloc`, which ends with a null pointer.
+fn texts<'a>(each: impl Iterator<Item = &'a str>) -> *mut *mut c_char {
+    from_malloc(each.map(text).chain([ptr::null_mut()]).collect::<Vec<_>>().into_iter())
+}
+
+fn from_malloc<T>(values: impl ExactSizeIterator<Item = T>) -> *mut T {
+    // SAFETY: the call has no conditions.
+    let place = unsafe { libc::malloc(values.len() * size_of::<T>()) }.cast::<T>();
+    assert!(!place.is_null(), "there is no memory for what a launcher is told");
+    // SAFETY: there is room for as many values, aligned for every type.
+    values.enumerate().for_each(|(at, value)| unsafe { place.add(at).write(value) });
+    place
 }
 
 impl Library {
+    fn check(&self, what: &'static str, status: c_int) -> Result<(), PmixError> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: the call takes any number, and gives a constant text or nothing.
+        let why = unsafe {
+            let text = (self.error_string)(status);
+            if text.is_null() { String::new() } else { format!(": {}", CStr::from_ptr(text).to_string_lossy()) }
+        };
+        Err(PmixError::Refused { what, status, why })
+    }
+
     fn load() -> Result<Library, PmixError> {
         let mut handle = ptr::null_mut();
         for candidate in candidates() {
@@ -251,6 +374,8 @@ impl Library {
                 commit: mem::transmute::<*mut c_void, Commit>(symbol(c"PMIx_Commit")?),
                 fence: mem::transmute::<*mut c_void, Fence>(symbol(c"PMIx_Fence")?),
                 get: mem::transmute::<*mut c_void, Get>(symbol(c"PMIx_Get")?),
+                spawn: mem::transmute::<*mut c_void, Spawn>(symbol(c"PMIx_Spawn")?),
+                error_string: mem::transmute::<*mut c_void, ErrorString>(symbol(c"PMIx_Error_string")?),
             })
         }
     }

