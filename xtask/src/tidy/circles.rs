@@ -11,6 +11,9 @@ use super::{Findings, policy};
 /// A module of a package: the names of the folders and the file; none for the root.
 type Module = Vec<String>;
 
+/// What modules of unit tests are called.
+const TESTS: &str = "tests";
+
 /// The modules of one package.
 struct Package<'s> {
     modules: BTreeMap<Module, &'s SourceFile>,
@@ -48,7 +51,8 @@ impl<'s> Package<'s> {
     /// The uppermost modules that each of them uses.
     fn uses(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (module, file) in self.modules.iter().filter(|(module, _)| !module.is_empty()) {
+        let is_code = |module: &Module| !module.is_empty() && module.iter().all(|name| name != TESTS);
+        for (module, file) in self.modules.iter().filter(|(module, _)| is_code(module)) {
             let end = end_of_code(file);
             let used = file.paths.iter().filter(|path| path.line < end).filter_map(|path| self.place(module, path));
             let others = used.filter(|used| **used != module[0]);
@@ -76,15 +80,24 @@ impl<'s> Package<'s> {
     /// Where a module has that name from, if it imports it from another of this package.
     fn passed_on(&self, holder: &[String], name: &str) -> Option<Module> {
         let (module, file) = self.modules.get_key_value(holder)?;
-        let is_it = |path: &&Located| path.text.rsplit_once("::").is_some_and(|(_, last)| last == name);
-        file.imports.iter().filter(is_it).find_map(|path| {
+        let full = |path: &str| {
             let own = || {
-                let names: Module = path.text.split("::").map(str::to_owned).collect();
+                let names: Module = path.split("::").map(str::to_owned).collect();
                 let full = [module.as_slice(), &names].concat();
                 self.modules.contains_key(&full[..=module.len()]).then_some(full)
             };
-            absolute(module, &path.text).or_else(own)
-        })
+            absolute(module, path).or_else(own)
+        };
+        let is_it = |path: &&Located| path.text.rsplit_once("::").is_some_and(|(_, last)| last == name);
+        let named = || file.imports.iter().filter(is_it).find_map(|path| full(&path.text));
+        // All that a module has, whose words have the name.
+        let among_all = |path: &Located| {
+            let from = full(path.text.strip_suffix("::*")?)?;
+            let has_it = self.modules.get(&from)?.words.iter().any(|word| word.text == name);
+            (has_it && from != *module).then(|| [from, vec![name.to_owned()]].concat())
+        };
+        let end = end_of_code(file);
+        named().or_else(|| file.imports.iter().filter(|path| path.line < end).find_map(among_all))
     }
 
     /// Each set of modules that all use each other, directly or not.
@@ -140,7 +153,7 @@ fn absolute(module: &Module, path: &str) -> Option<Module> {
 fn end_of_code(file: &SourceFile) -> usize {
     let mut lines = file.text.lines().zip(1..).peekable();
     while let Some((line, number)) = lines.next() {
-        let is_module = |&&(next, _): &&(&str, usize)| next.starts_with("mod ") && next.ends_with('{');
+        let is_module = |&&(next, _): &&(&str, usize)| next.ends_with("mod tests {");
         if line == "#[cfg(test)]" && lines.peek().filter(is_module).is_some() {
             return number;
         }
@@ -173,11 +186,16 @@ mod tests {
         let [a, inner] = [("a/mod", "pub use inner::I; use crate::B;"), ("a/inner", "")];
         assert_eq!(circles(&[root, a, inner, ("b", "use crate::I;")]), ["a b"]);
         assert!(circles(&[root, a, inner, ("b", "use crate::J;")]).is_empty());
+        let all = ("lib", "mod a; mod b; pub use a::*; pub(crate) use crate::b::B;");
+        assert_eq!(circles(&[all, a, inner, ("b", "use crate::I;")]), ["a b"]);
+        assert!(circles(&[all, a, inner, ("b", "use crate::J;")]).is_empty());
     }
 
     #[test]
     fn tests_may_use_what_they_like() {
         let a = ("a", "use crate::b::B;");
-        assert!(circles(&[a, ("b", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n")]).is_empty());
+        let b = "fn f() {}\n#[cfg(test)]\npub(crate) mod tests {\n    use crate::a::A;\n}\n";
+        assert!(circles(&[a, ("b", b)]).is_empty());
+        assert!(circles(&[a, ("b", "mod tests;"), ("b/tests", "use crate::a::A;")]).is_empty());
     }
 }
