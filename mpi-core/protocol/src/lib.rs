@@ -21,8 +21,6 @@ pub mod agreement;
 mod bins;
 mod counters;
 mod envelope;
-mod index;
-mod line;
 mod lists;
 mod posted;
 mod receiver;
@@ -33,7 +31,8 @@ pub mod window;
 
 pub use counters::Counters;
 pub use envelope::{Envelope, Pattern};
-pub use receiver::{Advertisement, Posting, ReceiveId, Receiver};
+pub use posted::ReceiveId;
+pub use receiver::{Advertisement, Posting, Receiver};
 pub use request_for_send::RequestForSend;
 pub use sender::{Choice, Fifo, RequestFate, Sender};
 pub use unexpected::MessageId;

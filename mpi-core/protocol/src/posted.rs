@@ -4,11 +4,16 @@
 //! is full, and all after them until they are gone, in an [`Index`]. So whoever stands in the line is older than
 //! whoever is in the index, and a message costs the same however many receives are posted.
 
+mod index;
+mod line;
+
 use crate::envelope::PatternKey;
-use crate::index::Index;
-use crate::line::Line;
-use crate::receiver::ReceiveId;
 use crate::{Envelope, Pattern};
+use index::Index;
+use line::Line;
+
+/// Names a posted receive; chosen by the caller, small, unique among the posted ones.
+pub type ReceiveId = u32;
 
 /// What the receiver knows about one pending receive.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::posted::PostedQueue;
+use crate::posted::{PostedQueue, ReceiveId};
 use crate::unexpected::{MessageId, UnexpectedQueue};
 use crate::{Counters, Envelope, Pattern, Rule};
-
-/// Names a posted receive; chosen by the caller, small, unique among the posted ones.
-pub type ReceiveId = u32;
 
 /// How many receives at most are looked at to find out whether one may be advertised. Beyond, it is held back: safe,
 /// and a program with that many small receives pending gains nothing from requests.

@@ -3,9 +3,9 @@
 //! Most programs have few receives posted at a time, or take messages in the order of their receives: then the first
 //! that is looked at is the one, and neither hash nor links have to be kept.
 
+use super::ReceiveId;
 use crate::Envelope;
 use crate::envelope::PatternKey;
-use crate::receiver::ReceiveId;
 
 /// Most receives in a line, those that have left from its middle included: beyond, a search costs more than an index.
 const LONGEST: usize = 64;

@@ -2,10 +2,10 @@
 //!
 //! A message completes the oldest of at most four lists: those that name its source and tag, one of both, or neither.
 
+use super::ReceiveId;
 use crate::bins::Bins;
 use crate::envelope::PatternKey;
 use crate::lists::Lists;
-use crate::receiver::ReceiveId;
 use crate::{Envelope, Pattern};
 
 #[derive(Clone, Debug, Default)]
