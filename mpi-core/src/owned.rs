@@ -11,10 +11,10 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::communicator::Communicator;
+use crate::engine::TaskId;
 use crate::error::{Error, ErrorClass};
 use crate::request::InFlight;
 use crate::scope::{Pending, not_cancelled};
-use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Request, Result, Scope};
 

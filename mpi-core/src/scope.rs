@@ -10,10 +10,9 @@ use slab::Slab;
 use crate::activity::Call;
 use crate::buffer::work;
 use crate::communicator::Communicator;
-use crate::engine::{Completion, Failure, OperationId};
+use crate::engine::{Completion, Failure, OperationId, TaskId};
 use crate::error::{Error, ErrorClass};
 use crate::staged::Staged;
-use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Request, Result, Status};
 

@@ -6,7 +6,8 @@
 use std::mem::{forget, replace};
 use std::ops::{Index, IndexMut};
 
-use super::operation::{Operation, OperationId, Outcome};
+use super::OperationId;
+use super::operation::{Operation, Outcome};
 use super::pieces::Sink;
 
 /// What is true of every operation that is asked for.

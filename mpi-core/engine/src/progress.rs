@@ -2,8 +2,8 @@
 
 use rwmpi_transport::{Enqueue, Fabric, Queue};
 
-use super::bounce_buffer::LATE;
 use super::buffer_pool::Kept;
+use super::buffered_send::LATE;
 use super::operation::Stage;
 use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 

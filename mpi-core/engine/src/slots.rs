@@ -6,7 +6,7 @@
 
 use rwmpi_transport::RemoteAddress;
 
-use super::operation::OperationId;
+use super::OperationId;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {

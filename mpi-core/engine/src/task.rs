@@ -12,15 +12,11 @@ use std::thread;
 
 use slab::Slab;
 
-use crate::Failure;
 use crate::waiting::Awaited;
+use crate::{Failure, TaskId};
 
 /// A collective as a task: one heap allocation for its whole state.
 pub type Work = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
-
-/// Names a task until its result has been taken or it was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskId(usize);
 
 /// The tasks of one rank.
 #[derive(Default)]

@@ -7,9 +7,8 @@
 
 use rwmpi_protocol::Pattern;
 
-use crate::OperationId;
 use crate::context::{BLOCK, is_collective};
-use crate::task::TaskId;
+use crate::{OperationId, TaskId};
 
 /// How often a wait idles before it is published, and between looks at whether it waits for something else by now: so
 /// often that a message on its way has come, but before the transport lets the rank sleep.

@@ -12,11 +12,10 @@ use super::{
     StartedReceive, Status, buffered::BufferedSend, elements::read_span_of,
 };
 use crate::activity::Call;
-use crate::engine::{Failure, OperationId, Received};
+use crate::engine::{Failure, OperationId, Received, TaskId};
 use crate::error::{Error, ErrorClass};
 use crate::partner::{receive_target, send_target};
 use crate::process::Process;
-use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
 

@@ -54,7 +54,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("transport/src", 14),
     ("mpi-core/protocol/src", 0),
-    ("mpi-core/engine/src", 6),
+    ("mpi-core/engine/src", 0),
     ("mpi-core/rank/src", 9),
     ("mpi-core/src", 19),
     ("mpi-core/io/src", 2),
