@@ -71,9 +71,10 @@ pub mod window;
 
 use rwmpi_engine as engine;
 use rwmpi_engine::{select, task, waiting};
+use rwmpi_rank::process::{self, departure};
 #[doc(hidden)]
 pub use rwmpi_rank::profile;
-use rwmpi_rank::{activity, answer, apart, departure, process};
+use rwmpi_rank::{activity, answer, apart};
 
 #[doc(hidden)]
 pub use activity::describe_activity;

@@ -22,8 +22,6 @@ use rwmpi_transport::DETAIL_WORDS;
 
 use crate::activity;
 use crate::context::is_collective;
-use crate::departure::{EachAwaited, Several};
-use crate::process::Process;
 use crate::waiting::{self, Partner};
 
 /// What the first words are: period and answers; flags and numbers; from here on the name of the call,
@@ -95,38 +93,54 @@ impl Answers {
         self.given.set(self.given.get().wrapping_add(1));
         u64::from(self.period.get()) << 32 | u64::from(self.given.get())
     }
+
+    /// The words of an answer, and the period in which it is. Nothing has happened since the wait has answered in
+    /// period `quiet_in`, if that is not 0; `completions`: how many operations have completed so far.
+    pub(crate) fn give(&self, quiet_in: u32, completions: u64, told: &Told<'_>) -> ([u64; DETAIL_WORDS], u32) {
+        let mut words = told.words();
+        words[0] = self.count(quiet_in, completions, told.carried);
+        (words, self.period.get())
+    }
 }
 
-impl Process {
-    /// Answers that this rank waits for what `each` tells; in which period. Nothing has happened since the wait has
-    /// answered in period `quiet_in`, if that is not 0.
-    #[cold]
-    pub fn answer(&self, quiet_in: u32, several: Several, each: &EachAwaited<'_>) -> u32 {
-        let mut awaited = Vec::new();
-        let mut all_known = true;
-        each(&mut |one| match self.words_of(one) {
-            words if waiting::is_known(words) => awaited.push(words),
-            _ => all_known = false,
-        });
-        // Of several that are all needed, one that can't come is enough.
-        let is_closed = !awaited.is_empty() && (several == Several::All || all_known) && !self.engine().acts_later();
-        let messages = self.engine().unmatched();
+/// What a rank tells in an answer.
+pub(crate) struct Told<'a> {
+    /// Whether only other ranks can end the wait.
+    pub(crate) is_closed: bool,
+    /// Whether other threads of the program may be the rank, too.
+    pub(crate) is_shared: bool,
+    /// Whether the first of what is awaited is enough.
+    pub(crate) any: bool,
+    /// The function of the program's interface in which the rank is; empty if that can't be told.
+    pub(crate) name: &'a str,
+    /// What is awaited, in the words of [`waiting`].
+    pub(crate) awaited: &'a [[u64; 2]],
+    /// The messages that no receive wants, and their lengths.
+    pub(crate) messages: &'a [(Envelope, u64)],
+    /// How many bytes the rank has sent over the network so far, and how many it has taken in.
+    pub(crate) carried: [u64; 2],
+}
+
+impl Told<'_> {
+    /// All words but the first.
+    fn words(&self) -> [u64; DETAIL_WORDS] {
+        let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
+        let number = |len: usize, shift: u32| (len as u64).min(MOST_TOLD) << shift;
         let mut words = [0; DETAIL_WORDS];
-        words[1] = if is_closed { CLOSED } else { 0 }
-            | if self.is_shared() { SHARED } else { 0 }
-            | if several == Several::Any { ANY } else { 0 }
-            | (awaited.len() as u64).min(MOST_TOLD) << AWAITED_SHIFT
-            | (messages.len() as u64).min(MOST_TOLD) << MESSAGES_SHIFT;
-        let name = self.answers.name().unwrap_or_default();
-        for (word, bytes) in words[NAME..AWAITED].iter_mut().zip(name.as_bytes().chunks(8)) {
+        words[1] = flag(self.is_closed, CLOSED)
+            | flag(self.is_shared, SHARED)
+            | flag(self.any, ANY)
+            | number(self.awaited.len(), AWAITED_SHIFT)
+            | number(self.messages.len(), MESSAGES_SHIFT);
+        for (word, bytes) in words[NAME..AWAITED].iter_mut().zip(self.name.as_bytes().chunks(8)) {
             let mut all = [0; 8];
             all[..bytes.len()].copy_from_slice(bytes);
             *word = u64::from_le_bytes(all);
         }
-        for (place, one) in words[AWAITED..MESSAGES].chunks_mut(2).zip(&awaited) {
+        for (place, one) in words[AWAITED..MESSAGES].chunks_mut(2).zip(self.awaited) {
             place.copy_from_slice(one);
         }
-        for (place, (envelope, len)) in words[MESSAGES..CARRIED].chunks_mut(2).zip(&messages) {
+        for (place, (envelope, len)) in words[MESSAGES..CARRIED].chunks_mut(2).zip(self.messages) {
             let Envelope { context, source, tag, .. } = *envelope;
             let len = u32::try_from(*len).unwrap_or(u32::MAX);
             place.copy_from_slice(&[
@@ -134,11 +148,8 @@ impl Process {
                 u64::from(context) << 32 | u64::from(len),
             ]);
         }
-        let carried = self.engine().carried();
-        words[CARRIED..CARRIED + 2].copy_from_slice(&carried);
-        words[0] = self.answers.count(quiet_in, self.engine().completions(), carried);
-        self.publish_answer(&words);
-        self.answers.period.get()
+        words[CARRIED..CARRIED + 2].copy_from_slice(&self.carried);
+        words
     }
 }
 

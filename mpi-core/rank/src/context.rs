@@ -9,7 +9,6 @@
 pub use rwmpi_engine::context::{AGREEMENT, BLOCK, is_collective};
 
 use crate::engine::Failure;
-use crate::process::Process;
 
 /// For collectives, the creation of communicators by all members among them.
 pub const COLLECTIVE: u32 = 1;
@@ -33,31 +32,14 @@ const PREDEFINED: u32 = 3;
 /// The first context that the rank with number 0 gives out.
 pub const FIRST_GIVEN: u32 = PREDEFINED * BLOCK;
 /// Said instead of a context by a rank that has no more of them.
-const NONE_LEFT: u32 = u32::MAX;
+pub(crate) const NONE_LEFT: u32 = u32::MAX;
 /// The context of a communicator whose members are still agreeing on it.
 pub const UNKNOWN: u32 = u32::MAX;
 
-impl Process {
-    /// The first context of a block that nobody else has, or [`NONE_LEFT`].
-    fn new_context(&self, me: u32, peers: u32) -> u32 {
-        let context = |given: u32| {
-            let block = given.checked_mul(peers)?.checked_add(me + PREDEFINED)?;
-            block.checked_mul(BLOCK).filter(|&context| context <= NONE_LEFT - BLOCK)
-        };
-        self.lanes().give_block(context).unwrap_or(NONE_LEFT)
-    }
-
-    /// A new block, given out by this rank.
-    pub fn give_context(&self) -> u32 {
-        let (me, peers) = self.me_and_peers();
-        self.new_context(me, peers)
-    }
-
-    /// A new block, if the caller is the first of these peers; the others will hear of it.
-    pub fn given_by_first(&self, peers: &[u32]) -> u32 {
-        let (me, job) = self.me_and_peers();
-        if peers.first() == Some(&me) { self.new_context(me, job) } else { 0 }
-    }
+/// The first context of the block that the rank `me` gives out after `given` others, if there is one.
+pub(crate) fn nth_given(given: u32, me: u32, peers: u32) -> Option<u32> {
+    let block = given.checked_mul(peers)?.checked_add(me + PREDEFINED)?;
+    block.checked_mul(BLOCK).filter(|&context| context <= NONE_LEFT - BLOCK)
 }
 
 /// To which of so many lanes the communicator with that context belongs, in a job of so many ranks: what one rank gives

@@ -5,7 +5,6 @@
 //! [`Process::run`] knows: it makes progress itself, sleeps as any call that waits, and polls when an
 //! operation has completed.
 
-use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -14,10 +13,11 @@ use std::time::Duration;
 
 use rwmpi_transport::{Backoff, Doorbell};
 
-use crate::departure::{DepartureWatch, Several, WatchedWait};
 use crate::engine::Failure;
 use crate::process::Process;
+use crate::process::departure::{DepartureWatch, Several, WatchedWait};
 use crate::waiting::{Awaited, PUBLISHED_AFTER};
+use crate::wakers::Waiting;
 
 /// How long a rank whose transport has failed sleeps between looks at what else its future waits for.
 const NOTHING_TO_DRIVE: Duration = Duration::from_millis(1);
@@ -26,44 +26,22 @@ const NOTHING_TO_DRIVE: Duration = Duration::from_millis(1);
 /// that it polls with.
 const OWN_WAKERS: usize = 2;
 
-/// Whoever waits for requests of this rank, if they are driven by [`Process::run`].
-#[derive(Default)]
-pub struct Wakers(RefCell<Option<Waiting>>);
-
-#[derive(Default)]
-struct Waiting {
-    wakers: Vec<Waker>,
-    /// For what, all of them together.
-    awaited: Vec<Awaited>,
-}
-
 impl Process {
     /// Sees to it that `waker` is woken when an operation, such as `awaited`, may have completed.
     pub fn wake_later(&self, waker: &Waker, awaited: Awaited) {
-        if let Some(waiting) = &mut *self.wakers.0.borrow_mut() {
-            if !waiting.wakers.iter().any(|known| known.will_wake(waker)) {
-                waiting.wakers.push(waker.clone());
-            }
-            if !waiting.awaited.contains(&awaited) {
-                waiting.awaited.push(awaited);
-            }
-            return;
+        if !self.wakers.add(waker, awaited) {
+            waker.wake_by_ref();
         }
-        waker.wake_by_ref();
-    }
-
-    fn wake_all(&self) {
-        let waiting = self.wakers.0.borrow_mut().as_mut().map(std::mem::take);
-        waiting.into_iter().for_each(|waiting| waiting.wakers.into_iter().for_each(Waker::wake));
     }
 
     /// How many wakers wait for requests, and what the rank fails with if none of these can complete any more.
     fn waits_in_vain(&self) -> (usize, Option<Failure>) {
-        let (wakers, awaited) = match &*self.wakers.0.borrow() {
-            Some(waiting) => (waiting.wakers.len(), waiting.awaited.clone()),
-            None => return (0, None),
-        };
-        (wakers, self.departed_of(Several::Any, &|each| awaited.iter().for_each(|&awaited| each(awaited))))
+        match self.wakers.waiting() {
+            Some((wakers, awaited)) => {
+                (wakers, self.departed_of(Several::Any, &|each| awaited.iter().for_each(|&awaited| each(awaited))))
+            }
+            None => (0, None),
+        }
     }
 }
 
@@ -75,13 +53,13 @@ struct Driving<'a> {
 
 impl<'a> Driving<'a> {
     fn new(process: &'a Process) -> Self {
-        Driving { process, before: process.wakers.0.replace(Some(Waiting::default())) }
+        Driving { process, before: process.wakers.replace(Some(Waiting::default())) }
     }
 }
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
-        drop(self.process.wakers.0.replace(self.before.take()));
+        drop(self.process.wakers.replace(self.before.take()));
     }
 }
 
@@ -156,7 +134,7 @@ impl Process {
                 Ok(moved) if moved || process.engine().completions() != seen => {
                     backoff.reset();
                     watch.reset();
-                    process.wake_all();
+                    process.wakers.wake_all();
                 }
                 Ok(_) if is_woken => {}
                 // An error comes out of the requests.
@@ -168,7 +146,7 @@ impl Process {
                     }
                 }
                 Err(_) => {
-                    process.wake_all();
+                    process.wakers.wake_all();
                     thread::sleep(NOTHING_TO_DRIVE);
                 }
             }

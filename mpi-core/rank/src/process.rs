@@ -4,15 +4,16 @@
 mod awaited_words;
 mod big_lock;
 pub mod company;
+pub mod departure;
+pub(crate) mod failures;
+pub(crate) mod lanes;
 mod noted_wait;
 mod outlasting;
 mod services;
+mod wait;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rwmpi_protocol::{Pattern, Rule};
@@ -22,20 +23,17 @@ use rwmpi_transport::{
 
 use crate::activity::{self, Call, Target};
 use crate::answer::Answers;
-use crate::apart::apart;
-use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
-use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, JobEngine, Notes, OperationId, Outcome, Received, Room, SendMode, TaskId};
-use crate::failures::Failures;
-use crate::lanes::Lanes;
 use crate::numbers::Numbers;
 use crate::profile::Recorder;
 use crate::streams::Streams;
 use crate::task::Tasks;
 use crate::tuning::Tuning;
-use crate::waiting::{Awaited, PUBLISHED_AFTER, PUBLISHED_SOON};
+use crate::waiting::Awaited;
+use crate::wakers::Wakers;
 use company::Company;
-use noted_wait::NotedWait;
+use failures::Failures;
+use lanes::Lanes;
 pub use outlasting::Retired;
 use services::Services;
 
@@ -45,8 +43,8 @@ const TIME_TO_REPORT: Duration = Duration::from_secs(1);
 /// How often a thread looks for its message while others may want their lock.
 const LOOKS_OF_MANY: u32 = 16;
 
-/// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it
-/// belongs to one thread.
+/// What a rank owns, or a lane of it ([`Lanes`]). Communicators, requests and scopes hold it together; it belongs to
+/// one thread.
 pub struct Process {
     engine: RefCell<JobEngine>,
     /// Who takes notes, if somebody wants them.
@@ -81,7 +79,7 @@ pub struct Process {
     detached: RefCell<Vec<OperationId>>,
     /// Whatever goes on although nobody holds its request any more; true once it has ended.
     abandoned: RefCell<Vec<Box<dyn FnMut() -> bool>>>,
-    pub wakers: Wakers,
+    pub(crate) wakers: Wakers,
     /// What it has answered when it was asked what it waits for.
     pub answers: Answers,
     /// Slots of communicators that are gone, at which others may still look.
@@ -102,23 +100,7 @@ pub struct Process {
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
     /// What it has heard of failures that the job survives.
-    pub failures: Failures,
-}
-
-/// A future is driven as long as this is there.
-struct Driven<'a>(&'a Cell<u32>);
-
-impl<'a> Driven<'a> {
-    fn begin(count: &'a Cell<u32>) -> Self {
-        count.set(count.get() + 1);
-        Driven(count)
-    }
-}
-
-impl Drop for Driven<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
+    failures: Failures,
 }
 
 impl Process {
@@ -278,110 +260,6 @@ impl Process {
         engine.check_alive()
     }
 
-    /// Makes progress until `done` has a result.
-    pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
-        self.wait_for_awaited(Awaited::Unknown, done)
-    }
-
-    /// As [`Process::wait_for`], telling the watchers what for, if it takes long.
-    pub fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
-        self.wait_for_listed(awaited, done, (Several::All, &|each| each(self.awaiting())))
-    }
-
-    /// As [`Process::wait_for_awaited`], for several things, which `each` tells one by one; the watchers hear of the
-    /// first.
-    pub fn wait_for_several<R>(
-        &self,
-        several: Several,
-        first: Awaited,
-        each: impl Fn(&mut dyn FnMut(Awaited)),
-        done: impl FnMut() -> Option<R>,
-    ) -> Result<R, Failure> {
-        self.wait_for_listed(first, done, (several, &each))
-    }
-
-    /// Makes progress until `done` has a result, or what is listed can't come any more.
-    #[inline]
-    fn wait_for_listed<R>(
-        &self,
-        awaited: Awaited,
-        mut done: impl FnMut() -> Option<R>,
-        (several, each): (Several, &EachAwaited<'_>),
-    ) -> Result<R, Failure> {
-        let mut backoff = Backoff::default();
-        let (mut idles, mut is_told) = (0_u32, false);
-        let mut watch = DepartureWatch::new(self);
-        let mut noted = NotedWait::default();
-        self.awaited.set(awaited);
-        loop {
-            if let Some(result) = done() {
-                if idles > 0 {
-                    self.end_published(is_told, noted);
-                }
-                return Ok(result);
-            }
-            if self.progress_all()? {
-                backoff.reset();
-                watch.reset();
-                noted.end(self);
-                if let Some(lock) = self.lock.get() {
-                    lock.tell();
-                }
-                continue;
-            }
-            noted.begin(self, each);
-            idles = idles.saturating_add(1);
-            let may_sleep_soon = self.may_sleep_soon.get();
-            let is_published = idles.is_multiple_of(if may_sleep_soon { PUBLISHED_SOON } else { PUBLISHED_AFTER });
-            if is_published {
-                self.publish_wait(!is_told);
-                is_told = true;
-            }
-            let wait = Listed { process: self, several, each };
-            if !watch.suspects(self, is_published || may_sleep_soon, &wait)? {
-                self.idle(&mut backoff)?;
-            }
-        }
-    }
-
-    /// Notes what the present wait waits for. For those that wait in steps.
-    #[inline]
-    pub fn now_awaits(&self, awaited: Awaited) {
-        self.awaited.set(awaited);
-    }
-
-    /// As [`Process::wait_for`], asking the engine.
-    pub fn wait_until<R>(&self, mut done: impl FnMut(&mut JobEngine) -> Option<R>) -> Result<R, Failure> {
-        self.wait_for(|| done(&mut self.engine()))
-    }
-
-    /// Drives a future to its end, [apart](apart()).
-    pub fn block_on<R, S: Future<Output = Result<R, Failure>>>(
-        &self,
-        future: impl FnOnce() -> S,
-    ) -> Result<R, Failure> {
-        self.drive(apart(future).as_mut())
-    }
-
-    /// Drives a future to its end where it is.
-    #[inline]
-    pub fn drive<R>(
-        &self,
-        mut future: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
-    ) -> Result<R, Failure> {
-        let _driven = Driven::begin(&self.driven);
-        let noted = self.recorder.as_ref().and_then(|recorder| Some((recorder, recorder.begin_driven()?)));
-        let mut context = Context::from_waker(Waker::noop());
-        let driven = self.wait_for(|| match future.as_mut().poll(&mut context) {
-            Poll::Ready(result) => Some(result),
-            Poll::Pending => None,
-        });
-        if let Some((recorder, begun)) = noted {
-            recorder.end(begun);
-        }
-        driven?
-    }
-
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
     pub fn is_idle(&self) -> bool {
         let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
@@ -514,19 +392,9 @@ impl Process {
         if self.others_may_want_lock() { LOOKS_OF_MANY } else { engine.patience() }
     }
 
-    /// The number of this lane.
-    pub fn lane(&self) -> usize {
-        self.lane
-    }
-
     /// Who takes notes, if somebody wants them.
     pub fn recorder(&self) -> Option<&Rc<Recorder>> {
         self.recorder.as_ref()
-    }
-
-    /// What it has in common with the rank's other lanes.
-    pub fn lanes(&self) -> &Rc<Lanes> {
-        &self.lanes
     }
 
     /// This rank's number in the job, and how many ranks the job has.

@@ -7,7 +7,6 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::context::usable;
 use crate::engine::Failure;
-use crate::process::Process;
 
 /// The tags of a context that partitions have.
 pub const TAGS: u32 = 1 << 31;
@@ -25,16 +24,16 @@ pub struct Stream {
 pub struct Streams(RefCell<HashMap<u32, Stream>>);
 
 impl Streams {
-    /// Tags for so many partitions that go to that peer.
+    /// Tags for so many partitions that go to that peer; `give_context` gives out a context if there are none left.
     ///
     /// # Errors
     /// There is no context left.
-    pub fn take(&self, process: &Process, peer: u32, partitions: u32) -> Result<Stream, Failure> {
+    pub fn take(&self, peer: u32, partitions: u32, give_context: impl FnOnce() -> u32) -> Result<Stream, Failure> {
         let mut streams = self.0.borrow_mut();
         let rest = streams.get(&peer).copied().filter(|stream| partitions <= TAGS - stream.first_tag);
         let taken = match rest {
             Some(stream) => stream,
-            None => Stream { context: usable(process.give_context())?, first_tag: 0 },
+            None => Stream { context: usable(give_context())?, first_tag: 0 },
         };
         streams.insert(peer, Stream { first_tag: taken.first_tag + partitions, ..taken });
         Ok(taken)

@@ -55,7 +55,7 @@ pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("transport/src", 14),
     ("mpi-core/protocol/src", 0),
     ("mpi-core/engine/src", 0),
-    ("mpi-core/rank/src", 9),
+    ("mpi-core/rank/src", 0),
     ("mpi-core/src", 19),
     ("mpi-core/io/src", 2),
     ("mpi-abi/src", 24),

@@ -1,9 +1,11 @@
 //! What a rank waits for, in words for those who watch it from outside.
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{DETAIL_WORDS, monotonic_nanoseconds};
+use rwmpi_transport::monotonic_nanoseconds;
 
 use super::Process;
+use super::departure::{EachAwaited, Several};
+use crate::answer::Told;
 use crate::waiting::{self, Awaited, Kind};
 
 impl Process {
@@ -16,9 +18,33 @@ impl Process {
         }
     }
 
-    /// Tells the watchers what they have asked for.
-    pub fn publish_answer(&self, words: &[u64; DETAIL_WORDS]) {
-        self.activity.publish_details(words);
+    /// Answers the watchers, who have asked, that this rank waits for what `each` tells; in which period. Nothing has
+    /// happened since the wait has answered in period `quiet_in`, if that is not 0.
+    #[cold]
+    pub fn answer(&self, quiet_in: u32, several: Several, each: &EachAwaited<'_>) -> u32 {
+        let mut awaited = Vec::new();
+        let mut all_known = true;
+        each(&mut |one| match self.words_of(one) {
+            words if waiting::is_known(words) => awaited.push(words),
+            _ => all_known = false,
+        });
+        // Of several that are all needed, one that can't come is enough.
+        let is_closed = !awaited.is_empty() && (several == Several::All || all_known) && !self.engine().acts_later();
+        let messages = self.engine().unmatched();
+        let name = self.answers.name().unwrap_or_default();
+        let carried = self.engine().carried();
+        let told = Told {
+            is_closed,
+            is_shared: self.is_shared(),
+            any: several == Several::Any,
+            name: &name,
+            awaited: &awaited,
+            messages: &messages,
+            carried,
+        };
+        let (words, period) = self.answers.give(quiet_in, self.engine().completions(), &told);
+        self.activity.publish_details(&words);
+        period
     }
 
     /// What the present wait waits for, in the words of [`waiting`].

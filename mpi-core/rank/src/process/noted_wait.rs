@@ -1,7 +1,7 @@
 //! Waits, as a rank notes them that takes notes: from a look that has found nothing to one that has found something.
 
 use super::Process;
-use crate::departure::EachAwaited;
+use super::departure::EachAwaited;
 use crate::profile::{Awaiting, Call};
 use crate::waiting;
 

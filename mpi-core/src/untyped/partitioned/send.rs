@@ -127,7 +127,7 @@ impl PartitionedSend {
 fn open(communicator: &Communicator, peer: u32, tag: i32, (partitions, bytes): (usize, u64)) -> Result<Stream> {
     let process = communicator.process();
     let failed = communicator.failed(Call::Send);
-    let stream = process.streams().take(process, peer, partitions as u32).map_err(&failed)?;
+    let stream = process.streams().take(peer, partitions as u32, || process.give_context()).map_err(&failed)?;
     let opening = Opening { stream, partitions: partitions as u64, bytes };
     let (context, tag) = Opening::envelope(communicator, tag);
     let message = bytemuck::bytes_of(&opening).into();

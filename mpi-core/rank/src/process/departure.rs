@@ -10,9 +10,9 @@
 
 use rwmpi_transport::Presence;
 
+use super::Process;
 use crate::context::is_collective;
 use crate::engine::Failure;
-use crate::process::Process;
 use crate::waiting::{self, Awaited, Partner};
 
 /// How often a wait looks once more after it has seen that whom it waits for has gone: a look may end before it has

@@ -14,9 +14,9 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rwmpi_transport::Presence;
 
+use super::Process;
 use crate::context::{BLOCK, SOME_MEMBERS};
 use crate::engine::Failure;
-use crate::process::Process;
 
 /// What a rank has heard, in one of its engines.
 #[derive(Default)]

@@ -12,9 +12,9 @@ use std::rc::{Rc, Weak};
 use rwmpi_protocol::Rule;
 use rwmpi_transport::{JobFabric, NodeFabric};
 
+use super::Process;
 use crate::checks::Checks;
-use crate::context::lane_of;
-use crate::process::Process;
+use crate::context::{NONE_LEFT, lane_of, nth_given};
 
 /// What the lanes of a rank have in common.
 #[derive(Default)]
@@ -55,10 +55,11 @@ impl Lanes {
         self.processes.get().is_some()
     }
 
-    /// A new block of contexts: what `block` makes of how many have been given out; it counts if that is something.
-    pub fn give_block<R>(&self, block: impl Fn(u32) -> Option<R>) -> Option<R> {
+    /// The first context of a block that nobody else has, for a rank with that number among so many, or [`NONE_LEFT`].
+    fn new_context(&self, (me, peers): (u32, u32)) -> u32 {
         let given = self.contexts.get();
-        block(given).inspect(|_| self.contexts.set(given + 1))
+        let context = nth_given(given, me, peers).inspect(|_| self.contexts.set(given + 1));
+        context.unwrap_or(NONE_LEFT)
     }
 
     /// For tests: so many blocks have been given out.
@@ -76,5 +77,28 @@ impl Lanes {
     pub fn of(&self, context: u32, peers: u32) -> Option<Rc<Process>> {
         let processes = self.processes.get()?;
         processes[lane_of(context, peers, processes.len())].upgrade()
+    }
+}
+
+impl Process {
+    /// What it has in common with the rank's other lanes.
+    pub fn lanes(&self) -> &Rc<Lanes> {
+        &self.lanes
+    }
+
+    /// The number of this lane.
+    pub fn lane(&self) -> usize {
+        self.lane
+    }
+
+    /// A new block of contexts, given out by this rank.
+    pub fn give_context(&self) -> u32 {
+        self.lanes.new_context(self.me_and_peers())
+    }
+
+    /// A new block, if the caller is the first of these peers; the others will hear of it.
+    pub fn given_by_first(&self, peers: &[u32]) -> u32 {
+        let (me, _) = self.me_and_peers();
+        if peers.first() == Some(&me) { self.give_context() } else { 0 }
     }
 }
