@@ -13,25 +13,7 @@ use crate::disk::Moved;
 use crate::lock::Locked;
 use crate::sieved::Sieved;
 use crate::transfer::Scratch;
-use crate::{File, Result, View, transfer};
-
-/// Which way bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the file.
-    Read,
-    /// To the file.
-    Write,
-}
-
-impl Direction {
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Direction::Read => "reading",
-            Direction::Write => "writing",
-        }
-    }
-}
+use crate::{Direction, File, Result, View, transfer};
 
 /// Where an access begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

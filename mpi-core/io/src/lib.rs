@@ -41,6 +41,7 @@ mod access;
 mod agreement;
 mod collective;
 mod converted;
+mod direction;
 mod disk;
 mod error;
 pub mod helper;
@@ -65,7 +66,8 @@ mod word;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-pub use access::{Direction, Place, Split};
+pub use access::{Place, Split};
+pub use direction::Direction;
 pub use error::{Error, Error as FileError, Result};
 pub use helper::{Helper, Started};
 pub use mode::Mode;

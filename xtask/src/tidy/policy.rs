@@ -57,7 +57,7 @@ pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("mpi-core/engine/src", 0),
     ("mpi-core/rank/src", 0),
     ("mpi-core/src", 19),
-    ("mpi-core/io/src", 2),
+    ("mpi-core/io/src", 0),
     ("mpi-abi/src", 24),
     ("launcher/src", 22),
     ("npb-ports/src", 0),
