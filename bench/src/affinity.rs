@@ -5,10 +5,11 @@
 //! pair of cores has a floor of its own; two ranks on one core have none.
 
 use crate::arguments::Affinity;
+use crate::digits::microseconds;
 use crate::latency;
 use crate::launch::Job;
 use crate::machine;
-use crate::report::{Figure, Report, microseconds, write_json};
+use crate::report::{Figure, Report, write_json};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use rwmpi_launcher::{Binding, Output};

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::tune::exchange::Exchange;
+use crate::exchange::Exchange;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rwmpi::Protocol;
 use rwmpi_launcher::Transport;

@@ -1,7 +1,7 @@
 //! How samples are distributed: what a summary hides, clusters above all (McMPI thesis, section 5.3.6, figures 52 to
 //! 59).
 
-use crate::report::{microseconds, rounded};
+use crate::digits::{microseconds, rounded};
 use serde::{Deserialize, Serialize};
 
 /// Bins in a factor of ten: each is 6 % wide.

@@ -10,7 +10,9 @@ mod arguments;
 mod bandwidth;
 mod barrier;
 mod compare;
+mod digits;
 mod distribution;
+mod exchange;
 mod floor;
 mod floor_watch;
 mod instructions;
@@ -88,7 +90,7 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
     if let Command::Tune(options) = command
         && let Some(exchange) = options.exchange
     {
-        return tune::exchange::measure(universe, exchange, options);
+        return tune::measure(universe, exchange, options);
     }
     let size = universe.world().size();
     ensure!(

@@ -1,5 +1,6 @@
 //! Telling the figures: a table for people, JSON for programs.
 
+use crate::digits::{microseconds, rounded};
 use crate::distribution::Distribution;
 use crate::regime::Regime;
 use crate::statistics::Summary;
@@ -110,12 +111,6 @@ impl Figure {
     }
 }
 
-/// `value` with so many decimals: the clock does not tell more.
-pub fn rounded(value: f64, decimals: i32) -> f64 {
-    let scale = 10_f64.powi(decimals);
-    (value * scale).round() / scale
-}
-
 /// A column of the table.
 struct Column {
     title: &'static str,
@@ -147,15 +142,6 @@ const COLUMNS: &[Column] = &[
     Column { title: "samples", width: 7, cell: |f| f.samples.map(|samples| samples.to_string()) },
     Column { title: "dropped", width: 7, cell: |f| f.dropped.filter(|&n| n > 0).map(|dropped| dropped.to_string()) },
 ];
-
-/// A time with about four digits that mean something.
-pub fn microseconds(time: f64) -> String {
-    match time {
-        t if t < 10.0 => format!("{t:.4}"),
-        t if t < 1000.0 => format!("{t:.2}"),
-        t => format!("{t:.0}"),
-    }
-}
 
 /// Where figures go as they are found.
 pub struct Report {

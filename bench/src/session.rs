@@ -6,13 +6,14 @@
 //! figure of its own.
 
 use crate::arguments::{Common, Memory};
+use crate::digits::rounded;
 use crate::distribution::Distribution;
 use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
 use crate::message::Message;
 use crate::regime::{Regime, steady};
-use crate::report::{Figure, Report, rounded};
+use crate::report::{Figure, Report};
 use crate::statistics::Summary;
 use crate::tcp_floor::{Pattern, RawConnection, Ways};
 use crate::way::Way;

@@ -4,10 +4,11 @@
 //! All sizes take turns, so that a machine that changes meanwhile does so for all.
 
 use crate::arguments::SocketBuffers;
+use crate::digits::microseconds;
 use crate::launch::Job;
 use crate::machine::{self, Pinned};
 use crate::raw_socket::{RawSocket, can_have};
-use crate::report::{Figure, Report, microseconds, write_json};
+use crate::report::{Figure, Report, write_json};
 use crate::rounds::{ROUNDS, merge};
 use crate::statistics::Summary;
 use crate::tcp_floor;

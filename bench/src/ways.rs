@@ -6,9 +6,10 @@
 //! within one regime only.
 
 use crate::arguments::{Sizes, Ways};
+use crate::digits::microseconds;
 use crate::launch::Job;
 use crate::regime::Regime;
-use crate::report::{Figure, Report, microseconds, write_json};
+use crate::report::{Figure, Report, write_json};
 use crate::rounds::merge;
 use crate::way::Way;
 use anyhow::{Context, Result};

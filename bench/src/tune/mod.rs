@@ -5,7 +5,7 @@
 //! the same lies the value. Values that are found hold for those that are measured after them.
 
 mod crossing;
-pub mod exchange;
+mod measure;
 mod subject;
 
 use std::fs;
@@ -20,6 +20,7 @@ use crate::arguments::{Memory, Tune};
 use crate::launch::Job;
 use crate::machine;
 use crossing::{Crossing, crossing};
+pub use measure::measure;
 use subject::{Kind, SUBJECTS, Subject};
 
 /// How often the two ways take turns.

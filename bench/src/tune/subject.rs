@@ -2,8 +2,8 @@
 
 use rwmpi_launcher::Transport;
 
-use super::exchange::Exchange;
 use crate::arguments::Memory;
+use crate::exchange::Exchange;
 
 /// What a value says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

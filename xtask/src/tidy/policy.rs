@@ -61,7 +61,7 @@ pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("mpi-abi/src", 24),
     ("launcher/src", 22),
     ("npb-ports/src", 0),
-    ("bench/src", 5),
+    ("bench/src", 0),
     ("xtask/src", 0),
 ];
 

@@ -1,13 +1,7 @@
-//! What the ranks of a job do that shows a value: exchanges of each length, whose least time counts.
+//! Exchanges between the ranks of a job: point to point, and collective ones.
 
-use std::time::{Duration, Instant};
-
-use anyhow::Result;
 use clap::ValueEnum;
-use rwmpi::{Buffer, Communicator, Universe, op};
-
-use crate::arguments::{Memory, Tune};
-use crate::report::Figure;
+use rwmpi::{Communicator, op};
 
 /// An exchange. Its length is that which the table speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,11 +26,6 @@ pub enum Exchange {
     ReduceScatter,
 }
 
-/// A batch is this long at least.
-const BATCH: Duration = Duration::from_micros(100);
-/// How many exchanges there are before it counts.
-const WARMING_UP: u64 = 4;
-
 impl Exchange {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -54,7 +43,7 @@ impl Exchange {
     }
 
     /// How many numbers a rank gives and gets.
-    fn numbers(self, bytes: usize, ranks: usize) -> (usize, usize) {
+    pub fn numbers(self, bytes: usize, ranks: usize) -> (usize, usize) {
         let numbers = (bytes / size_of::<u64>()).max(1);
         match self {
             Exchange::Allgather => (numbers, numbers * ranks),
@@ -66,7 +55,7 @@ impl Exchange {
     }
 
     /// One of them; `number` counts them.
-    fn run(self, world: &Communicator, number: u64, given: &mut [u64], got: &mut [u64]) -> rwmpi::Result<()> {
+    pub fn run(self, world: &Communicator, number: u64, given: &mut [u64], got: &mut [u64]) -> rwmpi::Result<()> {
         let (rank, ranks) = (world.rank(), world.size());
         let root = (number % ranks as u64) as usize;
         match self {
@@ -87,56 +76,4 @@ impl Exchange {
             Exchange::ReduceScatter => world.reduce_scatter_block(given, got, op::sum),
         }
     }
-}
-
-/// Numbers of a rank, where they are to lie.
-enum Numbers {
-    Shared(Buffer<u64>),
-    Private(Vec<u64>),
-}
-
-impl Numbers {
-    fn new(universe: &Universe, memory: Memory, len: usize) -> Self {
-        match memory {
-            Memory::Shared => Numbers::Shared(universe.alloc(len)),
-            Memory::Private => Numbers::Private(vec![0; len]),
-        }
-    }
-
-    fn slice(&mut self) -> &mut [u64] {
-        match self {
-            Numbers::Shared(numbers) => numbers,
-            Numbers::Private(numbers) => numbers,
-        }
-    }
-}
-
-/// What each rank does; rank 0 returns the least time of each length.
-pub fn measure(universe: &Universe, exchange: Exchange, options: &Tune) -> Result<Vec<Figure>> {
-    let world = universe.world();
-    let mut figures = Vec::new();
-    for &bytes in &options.sizes.0 {
-        let (given, got) = exchange.numbers(bytes, world.size());
-        let mut given = Numbers::new(universe, options.common.memory, given);
-        let mut got = Numbers::new(universe, options.common.memory, got);
-        let mut number = 0;
-        let mut batch = |exchanges: u64| -> rwmpi::Result<f64> {
-            let start = Instant::now();
-            for _ in 0..exchanges {
-                exchange.run(world, number, given.slice(), got.slice())?;
-                number += 1;
-            }
-            Ok(start.elapsed().as_secs_f64() / exchanges as f64)
-        };
-        batch(WARMING_UP)?;
-        let once = world.bcast_value(batch(WARMING_UP)?, 0)?;
-        let exchanges = (BATCH.as_secs_f64() / once).ceil().clamp(1.0, 1e6) as u64;
-        let batches = (options.common.output.seconds.as_secs_f64() / once / exchanges as f64).clamp(3.0, 1e4) as u64;
-        let mut least = f64::INFINITY;
-        for _ in 0..batches {
-            least = least.min(batch(exchanges)?);
-        }
-        figures.push(Figure { bytes: Some(bytes), min_us: Some(least * 1e6), ..Figure::of("tune") });
-    }
-    Ok(if world.rank() == 0 { figures } else { Vec::new() })
 }
