@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::attach::address_space;
+use crate::address_space::address_space;
 use crate::control::Control;
 use crate::descriptor;
 use crate::environment::program_number;

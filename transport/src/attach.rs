@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{PTracer, Pid};
 
+use crate::address_space::address_space;
 use crate::ancestors::is_ancestor;
 use crate::job::{Job, JobShape, is_aborted};
 use crate::job_error::JobError;
@@ -212,13 +213,6 @@ fn await_all(job: &Job, counter: &AtomicU32, expected: &dyn Fn() -> bool) -> Res
         // Who has counted himself in as the last one may go at once: so the counter is looked at after this.
         is_hopeless = !expected();
     }
-}
-
-/// A number that two peers have in common if and only if they share their private memory.
-pub(crate) fn address_space() -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let name_space = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
-    (name_space << 32) | u64::from(std::process::id())
 }
 
 #[cfg(test)]

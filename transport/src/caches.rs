@@ -1,7 +1,10 @@
-//! How much the caches of this machine hold.
+//! The caches of this machine: in what pieces they hold memory, and how much.
 
 use std::fs;
 use std::sync::LazyLock;
+
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
 
 /// Where the kernel says nothing about them.
 const USUAL: u64 = 32 << 20;

@@ -8,7 +8,7 @@
 
 use std::ptr;
 
-use crate::handover::LINE;
+use crate::caches::LINE;
 
 /// Shorter data the C library copies by loads and stores.
 const LONG: usize = 2048;

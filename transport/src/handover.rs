@@ -11,14 +11,13 @@
 
 use std::sync::LazyLock;
 
+use crate::caches::LINE;
 use crate::copy::copy;
 
 /// Lines are handed over in pieces of this many bytes: the first are on their way while the next are written.
 const PIECE: usize = 256;
 /// Longer copies are not handed over: the hints keep the writer from its own work longer than they save the reader.
 const LONGEST: usize = 8192;
-/// Bytes of a cache line.
-pub(crate) const LINE: usize = 64;
 
 /// Copies `len` bytes to where another core will read them next.
 ///

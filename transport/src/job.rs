@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource};
 
 use crate::Signal;
-use crate::attach::address_space;
+use crate::address_space::address_space;
 use crate::control::{ABORT_TEXT, AbortRecord, DETAIL_WORDS, MAGIC, Presence, VERSION};
 use crate::descriptor;
 use crate::job_error::JobError;

@@ -4,6 +4,8 @@
 //! belong to the crate above, which reaches this one through the [`Fabric`] trait alone.
 
 #[cfg(not(loom))]
+mod address_space;
+#[cfg(not(loom))]
 mod ancestors;
 #[cfg(not(loom))]
 mod arena;

@@ -11,7 +11,6 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
 use crate::descriptor::raised;
-use crate::spawning::{BEGINNING, ELSEWHERE, unescaped};
 
 /// The descriptor of the connection to the launcher.
 pub const PMI_FD: &str = "PMI_FD";
@@ -76,6 +75,11 @@ impl<'a> Message<'a> {
     /// The same as a number.
     pub fn number<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
         self.get(key)?.parse().ok()
+    }
+
+    /// Whether it grants what it answers.
+    pub(crate) fn is_success(&self) -> bool {
+        self.get("rc").is_none_or(|code| code == "0")
     }
 }
 
@@ -145,7 +149,7 @@ impl Pmi {
         let request = format!("cmd=get kvsname={} key={key}", self.space);
         let reply = self.say(&request)?;
         let reply = Message::new(&reply);
-        Ok(reply.get("value").filter(|_| is_success(&reply)).map(str::to_owned))
+        Ok(reply.get("value").filter(|_| reply.is_success()).map(str::to_owned))
     }
 
     /// Waits until all processes of the job are here.
@@ -164,23 +168,6 @@ impl Pmi {
         self.ask("cmd=finalize", "finalize_ack").map(drop)
     }
 
-    /// Has the launcher start further processes, as that request says ([`crate::spawning::request`]); in the result,
-    /// whether they may be elsewhere, or why it does not.
-    ///
-    /// # Errors
-    /// If the launcher is gone.
-    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<bool, String>, PmiError> {
-        self.connection.write_all(request.as_bytes())?;
-        let reply = self.hear()?;
-        let message = Message::new(&reply);
-        if message.command() != "spawn_result" {
-            return Err(PmiError::Refused { request: BEGINNING.to_owned(), reply });
-        }
-        let why = message.get("msg").map_or_else(|| "it does not say why".to_owned(), unescaped);
-        let is_elsewhere = reply.split_ascii_whitespace().any(|word| word == ELSEWHERE);
-        Ok(if is_success(&message) { Ok(is_elsewhere) } else { Err(why) })
-    }
-
     /// Has the launcher end the job. There is no reply; a launcher that is gone has ended it.
     pub fn abort(&mut self, code: i32) {
         let _ = self.connection.write_all(format!("cmd=abort exitcode={code}\n").as_bytes());
@@ -189,15 +176,20 @@ impl Pmi {
     fn ask(&mut self, request: &str, expected: &str) -> Result<String, PmiError> {
         let reply = self.say(request)?;
         let message = Message::new(&reply);
-        if message.command() != expected || !is_success(&message) {
+        if message.command() != expected || !message.is_success() {
             return Err(PmiError::Refused { request: request.to_owned(), reply });
         }
         Ok(reply)
     }
 
     fn say(&mut self, request: &str) -> Result<String, PmiError> {
+        self.say_lines(&format!("{request}\n"))
+    }
+
+    /// Says these lines, and returns the reply.
+    pub(crate) fn say_lines(&mut self, lines: &str) -> Result<String, PmiError> {
         // In one piece: there are launchers that take what one read gives for a line.
-        self.connection.write_all(format!("{request}\n").as_bytes())?;
+        self.connection.write_all(lines.as_bytes())?;
         self.hear()
     }
 
@@ -217,10 +209,6 @@ impl Pmi {
             }
         }
     }
-}
-
-fn is_success(reply: &Message<'_>) -> bool {
-    reply.get("rc").is_none_or(|code| code == "0")
 }
 
 /// The node of each of `processes` according to a process mapping, `(vector,(first node,nodes,processes on each)…)`,

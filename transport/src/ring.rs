@@ -26,9 +26,10 @@ use std::cell::Cell as Plain;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crate::caches::LINE;
 use crate::copy::copy;
 use crate::distance::Distance;
-use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write, owns_what_others_read};
+use crate::handover::{copy_for_reader, copy_past_caches, fetch, fetch_to_write, owns_what_others_read};
 use crate::primitive::{AtomicU64, Ordering, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, LentSpan, ReadSpan, WriteSpan};

@@ -9,9 +9,9 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use std::ptr;
 
-use crate::caches;
+use crate::caches::{self, LINE};
 use crate::copy::copy;
-use crate::handover::{LINE, copy_past_caches, fetch_to_write};
+use crate::handover::{copy_past_caches, fetch_to_write};
 
 /// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push
 /// each other out of the next.

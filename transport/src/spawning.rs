@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::pmi::LINE_MAX;
+use crate::pmi::{LINE_MAX, Message, Pmi, PmiError};
 
 /// The line with which a command to start begins.
 pub const BEGINNING: &str = "mcmd=spawn";
@@ -104,6 +104,24 @@ pub fn request(commands: &[Command], parents: &ToldOfParents, spelling: Spelling
     match text.lines().map(str::len).max() {
         Some(len) if len >= LINE_MAX => Err(format!("an argument or hint takes {len} bytes, {LINE_MAX} are allowed")),
         _ => Ok(text),
+    }
+}
+
+impl Pmi {
+    /// Has the launcher start further processes, as that [`request`] says; in the result, whether they may be
+    /// elsewhere, or why it does not.
+    ///
+    /// # Errors
+    /// If the launcher is gone.
+    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<bool, String>, PmiError> {
+        let reply = self.say_lines(request)?;
+        let message = Message::new(&reply);
+        if message.command() != "spawn_result" {
+            return Err(PmiError::Refused { request: BEGINNING.to_owned(), reply });
+        }
+        let why = message.get("msg").map_or_else(|| "it does not say why".to_owned(), unescaped);
+        let is_elsewhere = reply.split_ascii_whitespace().any(|word| word == ELSEWHERE);
+        Ok(if message.is_success() { Ok(is_elsewhere) } else { Err(why) })
     }
 }
 

@@ -44,7 +44,7 @@ impl Body {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Cell>() == crate::handover::LINE && align_of::<Cell>() == size_of::<Cell>());
+const _: () = assert!(size_of::<Cell>() == crate::caches::LINE && align_of::<Cell>() == size_of::<Cell>());
 
 #[cfg(test)]
 impl Cell {
