@@ -18,7 +18,7 @@ use crate::doorbell::SocketDoorbell;
 use crate::layout::QUEUES;
 use crate::progress_thread::SleepState;
 use crate::sleep;
-use crate::{Doorbell, Fabric, Network, NodeFabric, TcpFabric};
+use crate::{Doorbell, ElementLock, Fabric, Network, NodeFabric, RemoteAddress, TcpFabric};
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
 const LOOKS_PER_CALL: u32 = 16;
@@ -117,6 +117,11 @@ impl<N: Network> ClusterFabric<N> {
         self.node.depart(presence);
         self.network.depart(presence);
         self.ring();
+    }
+
+    /// As [`NodeFabric::element_lock`]; `None` of a peer elsewhere.
+    pub fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
+        Some(self.node.element_lock(self.on_node[peer]?, address))
     }
 
     /// As [`NodeFabric::presence`]; of a peer elsewhere, what it has said so far.

@@ -172,7 +172,6 @@ forward! {
     fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
     fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
     fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;
-    fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
     fn is_reachable(&mut self, peers: &[u32], span: ReadSpan<'_>) -> bool;
     fn processors(&mut self) -> usize;
     fn is_oversubscribed(&mut self) -> bool;
@@ -333,6 +332,14 @@ impl JobEngine {
     pub fn count_served_window(&self) {
         if let JobEngine::Cluster(engine) = self {
             engine.fabric.node().count_served_window();
+        }
+    }
+
+    /// What makes operations on elements of `peer`'s memory atomic; `None` where no memory is shared with it.
+    pub fn element_lock(&self, peer: u32, address: &RemoteAddress) -> Option<ElementLock> {
+        match self {
+            JobEngine::Node(engine) => Some(engine.fabric.element_lock(peer as usize, address)),
+            JobEngine::Cluster(engine) => engine.fabric.element_lock(peer as usize, address),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rwmpi_protocol::Rule;
 use rwmpi_transport::{
-    Distance, ElementLock, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan,
+    Distance, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan,
 };
 
 use super::{Engine, Failure};
@@ -145,11 +145,6 @@ impl<F: Fabric> Engine<F> {
     /// Where `peer`'s memory lies in this process, if it is mapped here, for as long as `peer` lends it.
     pub fn direct(&self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
         self.fabric.direct(peer as usize, address)
-    }
-
-    /// What makes operations on elements of that memory atomic.
-    pub fn element_lock(&self, peer: u32, address: &RemoteAddress) -> Option<ElementLock> {
-        self.fabric.element_lock(peer as usize, address)
     }
 
     /// How many processors the ranks of this node have, the same on all of them.

@@ -3,9 +3,9 @@
 
 use super::ClusterFabric;
 use crate::{
-    Arrival, Backoff, ElementLock, Enqueue, Fabric, Header, LentSpan, Network, Notice, Passable, PeerFault, PushError,
-    Queue, Queues, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, SharedMemory, SharedPart, SharedWord,
-    Signal, SignalSet, Waiting, Way, WriteSpan, Written,
+    Arrival, Backoff, Enqueue, Fabric, Header, LentSpan, Network, Notice, Passable, PeerFault, PushError, Queue,
+    Queues, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, SharedMemory, SharedPart, SharedWord, Signal,
+    SignalSet, Waiting, Way, WriteSpan, Written,
 };
 
 impl<N: Network> Fabric for ClusterFabric<N> {
@@ -213,10 +213,6 @@ impl<N: Network> RemoteMemory for ClusterFabric<N> {
 
     fn direct(&self, peer: usize, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
         self.node.direct(self.on_node[peer]?, address)
-    }
-
-    fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
-        self.node.element_lock(self.on_node[peer]?, address)
     }
 }
 

@@ -151,10 +151,4 @@ pub trait RemoteMemory {
     fn direct(&self, _peer: usize, _address: &RemoteAddress) -> Option<WriteSpan<'static>> {
         None
     }
-    /// What makes operations on elements of that memory atomic where no atomic operation of the processor does; `None`
-    /// where no memory is shared with `peer`.
-    #[cfg(not(loom))]
-    fn element_lock(&self, _peer: usize, _address: &RemoteAddress) -> Option<crate::ElementLock> {
-        None
-    }
 }

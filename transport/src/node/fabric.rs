@@ -15,9 +15,9 @@ use crate::ring::{Area, Consumer, Producer, Refused};
 use crate::sleep::{ASLEEP, ASLEEP_FOR_ROOM};
 use crate::small_copy::copy_small;
 use crate::{
-    Arrival, Backoff, ElementLock, Enqueue, Fabric, Header, INLINE_PAYLOAD, LentSpan, Notice, Passable, PeerFault,
-    Presence, PushError, Queue, Queues, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, SharedMemory,
-    SharedPart, SharedWord, Signal, SignalSet, Waiting, Way, WriteSpan, Written, signal,
+    Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, LentSpan, Notice, Passable, PeerFault, Presence,
+    PushError, Queue, Queues, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, SharedMemory, SharedPart,
+    SharedWord, Signal, SignalSet, Waiting, Way, WriteSpan, Written, signal,
 };
 
 impl Fabric for NodeFabric {
@@ -221,10 +221,6 @@ impl RemoteMemory for NodeFabric {
 
     fn direct(&self, peer: usize, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
         self.mapped_here(peer, address)
-    }
-
-    fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
-        Some(self.lock_of_elements(peer, address))
     }
 }
 

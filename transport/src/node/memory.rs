@@ -104,10 +104,10 @@ impl NodeFabric {
         }
     }
 
-    /// What makes operations on elements of a peer's memory atomic. The lock lies with the owner of the memory, which
-    /// need not be who hands it out; of private memory that is the peer, whose block in the first lane has it for all
-    /// lanes.
-    pub(super) fn lock_of_elements(&self, peer: usize, address: &RemoteAddress) -> ElementLock {
+    /// What makes operations on elements of a peer's memory atomic where no atomic operation of the processor does. The
+    /// lock lies with the owner of the memory, which need not be who hands it out; of private memory that is the peer,
+    /// whose block in the first lane has it for all lanes.
+    pub fn element_lock(&self, peer: usize, address: &RemoteAddress) -> ElementLock {
         let heap = address.space.checked_sub(PRIVATE_SPACE + 1).map(|owner| owner as usize);
         let owner = heap.filter(|&owner| owner < self.segment.layout().ends);
         ElementLock::new(self.segment.clone(), owner.unwrap_or(peer), self.end(self.me), heap.is_none())
