@@ -5,7 +5,7 @@ use crate::daemon;
 use crate::dispositions;
 use crate::error::{LaunchError, exit_code};
 use crate::job_spec::Outcome;
-use crate::output::LostOutput;
+use crate::output::{LostOutput, say};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -66,10 +66,4 @@ pub(crate) fn finish(result: Result<Outcome, LaunchError>) -> u8 {
             error.exit_code()
         }
     }
-}
-
-/// Writes lines to standard error, in one piece; there is nowhere to complain if that fails.
-pub(crate) fn say(text: &str) {
-    let lines: String = text.lines().map(|line| format!("mpiexec: {line}\n")).collect();
-    let _ = std::io::stderr().write_all(lines.as_bytes());
 }

@@ -3,14 +3,13 @@
 //! It reads orders from its standard input and writes events to its standard output. When the input ends, the launcher
 //! is gone, and so are the ranks.
 
-use crate::command_line::say;
 use crate::error::LaunchError;
 use crate::host::Host;
 use crate::job_spec::Output;
-use crate::output::UNWRITTEN_BYTES_MAX;
+use crate::output::{UNWRITTEN_BYTES_MAX, say};
+use crate::poll::poll;
 use crate::spawn::RankInputKind;
 use crate::wire::{Event, Link, Order, Task};
-use rustix::event::{PollFd, Timespec};
 use rwmpi_transport::{HOST, LISTEN};
 use std::env;
 use std::io;
@@ -135,17 +134,6 @@ impl Daemon {
             }
         }
         Ok(())
-    }
-}
-
-/// Waits until one of them is ready, at most `longest`.
-pub(crate) fn poll(polled: &mut [PollFd<'_>], longest: Duration) -> io::Result<()> {
-    // Rounded up, so that what is due is due when we wake.
-    let longest = longest + Duration::from_micros(1);
-    let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
-    match rustix::event::poll(polled, Some(&timeout)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -4,9 +4,9 @@
 //! Nothing is changed and no job started; what it says of hosts is found out by asking the agent for nothing.
 
 use crate::hosts::HostSlots;
-use crate::placement::{Machine, ranges};
+use crate::phrases::{counted, ranges};
+use crate::placement::Machine;
 use crate::remote;
-use crate::report::counted;
 use crate::this_machine;
 use rustix::process::Resource;
 use std::env;

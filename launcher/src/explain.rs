@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::job_spec::JobSpec;
 use crate::lanes;
-use crate::placement::ranges;
+use crate::phrases::{counted, ranges};
 use crate::plan::{Plan, PlannedSection};
-use crate::report::{self, counted};
+use crate::report;
 use rwmpi_core::{Progress, Protocol};
 
 /// The lines that the user asked for, and warnings, which need no asking.

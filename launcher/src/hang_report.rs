@@ -1,7 +1,7 @@
 //! What is said of a job that hangs: where each rank is, what it waits for, what has come that nobody wants, and what
 //! does not fit together.
 
-use crate::placement::ranges;
+use crate::phrases::ranges;
 use rwmpi_core::{Answer, Partner};
 use std::collections::BTreeMap;
 use std::fmt::Write;

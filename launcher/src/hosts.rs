@@ -4,7 +4,6 @@
 //! says, or else the same number to all; or to one host after the other in turn, as `--map-by node` says. When all
 //! slots are taken the first host gets some more: there is no limit on ranks per core.
 
-use crate::placement::across;
 use serde::{Deserialize, Serialize};
 
 /// A host as the user names it.
@@ -146,6 +145,29 @@ fn host_of_each(hosts: &[HostSlots], dealing: &Dealing, ranks: usize) -> Vec<usi
         Some(false) => dealt.sort_unstable(),
     }
     dealt
+}
+
+/// One of each group in turn, as long as there are some.
+pub(crate) fn across<T: Copy + Ord>(mut items: Vec<T>, group: impl Fn(&T) -> usize) -> Vec<T> {
+    items.sort_by_key(|item| (group(item), *item));
+    let mut seen: Vec<(usize, usize)> = Vec::new();
+    let turn = |item: &T| {
+        let group = group(item);
+        match seen.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                seen.push((group, 0));
+                0
+            }
+        }
+    };
+    let turns: Vec<usize> = items.iter().map(turn).collect();
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&index| (turns[index], group(&items[index])));
+    order.into_iter().map(|index| items[index]).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! What the caller wants: programs, ranks and how to treat them; and what came of it.
 
 use crate::dispositions;
+use crate::environment::value_in;
 use crate::error::LaunchError;
 use crate::hosts::{Dealing, HostSlots};
-use crate::placement::Wish;
-use crate::plan::value_in;
-use crate::pmi::Entry;
+use crate::placement::{Binding, Wish};
 use crate::redirect::Redirection;
 use crate::tuning;
 use crate::watch::Watch;
@@ -79,19 +78,6 @@ impl Section {
     }
 }
 
-/// Whether each rank is tied to cores of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Binding {
-    /// If there is a free core for every thread of every rank; otherwise not. Where ranks announce no threads, they
-    /// have all free cores, the same number each.
-    #[default]
-    Auto,
-    /// Always, sharing cores if there are too few.
-    Core,
-    /// Never.
-    None,
-}
-
 /// What carries messages between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Transport {
@@ -154,7 +140,7 @@ pub struct JobSpec {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// What ranks can ask the launcher for (PMI-1), as keys and values: it is not for every process of the user's to
     /// see.
-    pub(crate) left_for_ranks: Vec<Entry>,
+    pub(crate) left_for_ranks: Vec<(String, String)>,
     /// What the launcher's own environment is on other hosts, for ranks that inherit it.
     pub(crate) carried: Vec<(OsString, OsString)>,
     #[serde(with = "protocol_name")]

@@ -11,7 +11,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 
 /// Most that a pipe with room takes without blocking.
@@ -265,4 +265,10 @@ fn descriptor(which: Which) -> BorrowedFd<'static> {
 fn has_room(descriptor: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::OUT)];
     rustix::event::poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+/// Writes lines of the launcher's own to standard error, in one piece; there is nowhere to complain if that fails.
+pub(crate) fn say(text: &str) {
+    let lines: String = text.lines().map(|line| format!("mpiexec: {line}\n")).collect();
+    let _ = io::stderr().write_all(lines.as_bytes());
 }

@@ -1,13 +1,14 @@
 //! From what the caller wants to what will be done: programs found, directories checked, cores dealt out. All of it
 //! before the first rank starts, so that a wrong name costs one message and no job.
 
+use crate::environment::{Environment, value_in};
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
 use crate::lanes;
 use crate::other_mpi::{self, OtherMpi};
 use crate::placement::{self, Announced, Machine, Placement};
 use crate::redirect;
-use crate::report;
+use crate::this_machine;
 use rustix::fs::Access;
 use rwmpi_core::Protocol;
 use rwmpi_transport::LANES;
@@ -51,36 +52,6 @@ impl PlannedSection {
         const STARTERS: [&str; 4] = ["apptainer", "singularity", "shifter", "sarus"];
         self.program.file_name().is_some_and(|name| STARTERS.iter().any(|starter| name == *starter))
     }
-}
-
-/// The environment of a section's ranks.
-#[derive(Debug, Default)]
-pub(crate) struct Environment {
-    /// What is set beyond the launcher's own; later ones win.
-    pub(crate) set: Vec<(OsString, OsString)>,
-    /// Whether the launcher's own is kept from them.
-    pub(crate) clean: bool,
-    /// What of the launcher's own is kept from them in any case.
-    pub(crate) removed: Vec<OsString>,
-}
-
-impl Environment {
-    /// The value that a rank will see.
-    pub(crate) fn get(&self, name: &str) -> Option<OsString> {
-        value_in(&self.set, name).or_else(|| env::var_os(name).filter(|_| self.inherits(name)))
-    }
-}
-
-impl Environment {
-    /// Whether a rank sees the launcher's own value.
-    fn inherits(&self, name: &str) -> bool {
-        !self.clean && !self.removed.iter().any(|removed| removed == name)
-    }
-}
-
-/// The last of the values that are set for `name`.
-pub(crate) fn value_in(set: &[(OsString, OsString)], name: &str) -> Option<OsString> {
-    set.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone())
 }
 
 /// What will be done on one host.
@@ -149,7 +120,7 @@ impl Plan {
             size: self.nodes.len(),
             node: self.nodes[first],
             section: self.section(places.start).number,
-            host: report::this_host(),
+            host: this_machine::name(),
         }
     }
 

@@ -5,7 +5,8 @@
 
 use crate::hang::{HangCheck, Next, SETTLED, Waiting};
 use crate::hang_report;
-use crate::report::{self, RankState};
+use crate::rank_state::RankState;
+use crate::report;
 use rwmpi_core::{describe_activity, describe_wait, read_answer};
 use rwmpi_transport::{Job, Presence, monotonic_nanoseconds};
 use std::io::{Write, stderr};

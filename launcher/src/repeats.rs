@@ -8,7 +8,7 @@
 //! Lines are the same if they differ in nothing but what a rank calls itself: its number after the word "rank", or its
 //! process's.
 
-use crate::placement::ranges;
+use crate::phrases::ranges;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};

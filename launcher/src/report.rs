@@ -2,32 +2,14 @@
 
 use crate::error::exit_code;
 use crate::faults::Backtrace;
-use crate::placement::ranges;
+use crate::phrases::{counted, plural, ranges};
+use crate::rank_state::{Ending, RankState};
 use crate::signals;
 use crate::waits;
-use rwmpi_core::Wait;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::time::Duration;
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Ending {
-    Exited {
-        code: u8,
-    },
-    Killed {
-        signal: i32,
-        core_dumped: bool,
-    },
-    /// What the launcher started goes on, but is no rank any more: it runs another program, or only it had started the
-    /// rank.
-    Vanished {
-        replaced: bool,
-    },
-}
 
 /// Why a job ended other than by all ranks succeeding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,18 +44,6 @@ pub(crate) struct Failure {
     pub(crate) call: Option<String>,
     /// How many others were running.
     pub(crate) others: usize,
-}
-
-/// What one rank was doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RankState {
-    pub(crate) rank: usize,
-    pub(crate) pid: i32,
-    pub(crate) doing: String,
-    /// What it waits for, and for how long it has.
-    pub(crate) wait: Option<(Wait, Duration)>,
-    /// Whether it may still do something for others: it has not left the job.
-    pub(crate) takes_part: bool,
 }
 
 impl Verdict {
@@ -249,22 +219,8 @@ pub(crate) fn command_line(program: &OsStr, arguments: &[OsString]) -> String {
     }
 }
 
-/// This node's name.
-pub(crate) fn this_host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
 fn signal_code(signal: i32) -> u8 {
     exit_code::SIGNAL_BASE.saturating_add(u8::try_from(signal).unwrap_or(0))
-}
-
-/// `1 rank`, `2 ranks`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {}", plural(number, noun))
-}
-
-fn plural(number: usize, noun: &str) -> String {
-    format!("{noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What the live table shows of ranks: what their pages say, and the kernel of their processes; and what comes of two
 //! looks one after the other.
 
-use crate::report::RankState;
-use crate::wire::RankSeen;
+use crate::rank_state::{RankSeen, RankState};
 use rwmpi_core::Partner;
 use rwmpi_core::profile::recorded::Totals;
 use serde::{Deserialize, Serialize};

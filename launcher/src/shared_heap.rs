@@ -4,7 +4,8 @@
 //! The library finds out for itself whether it is of use. It is put behind what the user preloads, so that an allocator
 //! or a sanitizer among that comes first, as it has to.
 
-use crate::plan::{Environment, PlannedSection};
+use crate::environment::Environment;
+use crate::plan::PlannedSection;
 use rwmpi_transport::Job;
 use std::env;
 use std::ffi::OsString;

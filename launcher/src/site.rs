@@ -5,14 +5,14 @@ use crate::error::LaunchError;
 use crate::host::Host;
 use crate::hosts::{self, Share};
 use crate::job_spec::JobSpec;
-use crate::placement::ranges;
+use crate::phrases::{counted, ranges};
 use crate::pmi::Entry;
+use crate::rank_state::RankSeen;
 use crate::remote::{Agent, Remote};
-use crate::report;
 use crate::samples::Sample;
 use crate::spawn::{self, RankInputKind};
 use crate::this_machine;
-use crate::wire::{Event, Order, RankSeen, Task, WaitSeen};
+use crate::wire::{Event, Order, Task, WaitSeen};
 use rustix::event::PollFd;
 use std::env;
 use std::time::{Duration, Instant};
@@ -176,12 +176,12 @@ impl Site {
 
     /// Which ranks it has, as `--display map` says it.
     pub(crate) fn map(&self) -> String {
-        format!("map: {} of {}: {}", report::counted(self.ranks.len(), "rank"), self.host(), ranges(&self.ranks))
+        format!("map: {} of {}: {}", counted(self.ranks.len(), "rank"), self.host(), ranges(&self.ranks))
     }
 
     /// The host's name as a report has it.
     pub(crate) fn host(&self) -> String {
-        self.name.clone().unwrap_or_else(report::this_host)
+        self.name.clone().unwrap_or_else(this_machine::name)
     }
 }
 

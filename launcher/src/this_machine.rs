@@ -1,14 +1,18 @@
-//! Which names of hosts mean this machine.
+//! What this machine is called, and which names of hosts mean it.
 
 use crate::hosts::HostSlots;
-use crate::report;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+
+/// The name that it gives itself.
+pub(crate) fn name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
 
 /// Whether `host` is a name or an address of this machine: what it is called, or anything that leads to an address of
 /// its own.
 pub(crate) fn is_meant_by(host: &str) -> bool {
     let is_called = |name: &str| host.eq_ignore_ascii_case(name);
-    if is_called("localhost") || is_called(&report::this_host()) {
+    if is_called("localhost") || is_called(&name()) {
         return true;
     }
     // What only the agent knows leads nowhere here.
@@ -47,7 +51,7 @@ mod tests {
     fn every_name_and_address_of_this_machine_means_it() {
         let mut names: Vec<String> =
             ["localhost", "LocalHost", "127.0.0.1", "127.3.2.1"].map(str::to_owned).into_iter().collect();
-        names.push(report::this_host());
+        names.push(name());
         names.extend(rwmpi_transport::first_to_others().map(|address| address.to_string()));
         for name in names {
             assert!(is_meant_by(&name), "{name}");

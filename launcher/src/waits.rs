@@ -1,6 +1,6 @@
 //! Who waits for whom, and whether anybody can still help: what makes of a hang a sentence.
 
-use crate::report::RankState;
+use crate::rank_state::RankState;
 use rwmpi_core::{Partner, Wait};
 use std::collections::BTreeMap;
 use std::fmt::Write;

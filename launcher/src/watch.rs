@@ -7,19 +7,21 @@ mod spawned;
 mod survived;
 mod viewing;
 
-use crate::daemon::poll;
 use crate::error::{LaunchError, MOST_RANKS, exit_code};
 use crate::faults::Backtrace;
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::lanes;
 use crate::output::Outputs;
+use crate::poll::poll;
+use crate::rank_state::{Ending, RankEnd, RankSeen};
 use crate::redirect::Readers;
-use crate::report::{self, Ending, Failure, Verdict};
+use crate::report::{self, Failure, Verdict};
 use crate::signals::Signals;
 use crate::site::Site;
 use crate::spawn::RankInputKind;
 use crate::standard_input::{self, StandardInput};
-use crate::wire::{Event, Order, RankEnd, RankSeen};
+use crate::this_machine;
+use crate::wire::{Event, Order};
 use asking::Question;
 use hanging::Hanging;
 use rustix::event::{PollFd, PollFlags};
@@ -237,7 +239,7 @@ impl Watch {
             let section = &self.spec.sections[self.section_of[rank]];
             report::command_line(&section.program, &section.arguments)
         };
-        verdict.text(program, |rank| self.site_of(rank).map_or_else(report::this_host, Site::host))
+        verdict.text(program, |rank| self.site_of(rank).map_or_else(this_machine::name, Site::host))
     }
 
     fn exit_code(&self) -> u8 {

@@ -10,7 +10,7 @@ use crate::job_spec::JobSpec;
 use crate::output::Which;
 use crate::pmi::Entry;
 use crate::profile::RankNotes;
-use crate::report::Ending;
+use crate::rank_state::{RankEnd, RankSeen};
 use crate::samples::Sample;
 use crate::spawn_request::{SpawnAnswer, SpawnRequest};
 use rustix::event::{PollFd, PollFlags};
@@ -144,28 +144,6 @@ impl Event {
             _ => true,
         }
     }
-}
-
-/// How a rank ended, and how far it had come.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct RankEnd {
-    pub(crate) seen: RankSeen,
-    pub(crate) ending: Ending,
-}
-
-/// What its host knows about a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RankSeen {
-    pub(crate) rank: usize,
-    pub(crate) pid: i32,
-    /// Whether it has joined the job, as a program of this library or of another.
-    pub(crate) joined: bool,
-    /// Whether it has left in good order.
-    pub(crate) finished: bool,
-    /// What its page says, if it is a program of this library.
-    pub(crate) activity: Option<[u64; 8]>,
-    /// The host's monotonic clock, nanoseconds.
-    pub(crate) now: u64,
 }
 
 /// What a rank waits for, as it has published it.
@@ -317,6 +295,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank_state::Ending;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use std::os::unix::net::UnixStream;

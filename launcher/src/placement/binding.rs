@@ -7,7 +7,7 @@ use super::mapping::{Share, lay_out};
 use super::topology::{Level, Machine};
 use super::wish::{Bind, Mapping, Wish};
 use crate::claims::{self, Claim};
-use crate::report::counted;
+use crate::phrases::counted;
 
 /// How many threads a rank announces, and by which variable.
 pub(crate) type Announced = Option<(usize, &'static str)>;
@@ -187,28 +187,10 @@ fn too_many_threads(announced: &[Announced], machine: &Machine) -> Vec<String> {
     )]
 }
 
-/// `0-3,8` for the numbers 0, 1, 2, 3, 8, ascending.
-pub(crate) fn ranges(numbers: &[usize]) -> String {
-    let mut text = String::new();
-    let mut rest = numbers;
-    while let Some(&first) = rest.first() {
-        let run = rest.iter().enumerate().take_while(|&(index, &number)| number == first + index).count();
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.push_str(&first.to_string());
-        if run > 1 {
-            text.push_str(&format!("-{}", first + run - 1));
-        }
-        rest = &rest[run..];
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::topology::tests::machine;
-    use super::super::wish::{apply_bind, apply_map, parse_cpus};
+    use super::super::wish::{apply_bind, apply_map};
     use super::*;
     use crate::hosts::Dealing;
 
@@ -235,14 +217,6 @@ mod tests {
 
     fn sizes(placement: &Placement) -> Vec<usize> {
         placement.cpus.iter().map(|cpus| cpus.as_ref().map_or(0, Vec::len)).collect()
-    }
-
-    #[test]
-    fn ranges_are_written_short() {
-        assert_eq!(ranges(&[]), "");
-        assert_eq!(ranges(&[4]), "4");
-        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
-        assert_eq!(parse_cpus("0-3,8,10-11").unwrap(), [0, 1, 2, 3, 8, 10, 11]);
     }
 
     #[test]

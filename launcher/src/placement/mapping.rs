@@ -6,6 +6,7 @@
 
 use super::topology::{Level, Machine};
 use super::wish::{Mapping, Order};
+use crate::hosts::across;
 
 /// How much each rank gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,29 +74,6 @@ fn part_of_each(machine: &Machine, ranks: usize, mapping: &Mapping, parts: &[Vec
         }
     }
     part_of
-}
-
-/// One of each group in turn, as long as there are some.
-pub(crate) fn across<T: Copy + Ord>(mut items: Vec<T>, group: impl Fn(&T) -> usize) -> Vec<T> {
-    items.sort_by_key(|item| (group(item), *item));
-    let mut seen: Vec<(usize, usize)> = Vec::new();
-    let turn = |item: &T| {
-        let group = group(item);
-        match seen.iter_mut().find(|(known, _)| *known == group) {
-            Some((_, count)) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                seen.push((group, 0));
-                0
-            }
-        }
-    };
-    let turns: Vec<usize> = items.iter().map(turn).collect();
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|&index| (turns[index], group(&items[index])));
-    order.into_iter().map(|index| items[index]).collect()
 }
 
 #[cfg(test)]

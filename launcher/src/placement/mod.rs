@@ -9,10 +9,10 @@ mod rankfile;
 mod topology;
 mod wish;
 
-pub(crate) use binding::{Announced, Placement, place, ranges};
-pub(crate) use mapping::across;
+pub(crate) use binding::{Announced, Placement, place};
 pub(crate) use rankfile::read_rankfile;
 pub(crate) use topology::Machine;
 #[cfg(test)]
 pub(crate) use wish::Bind;
+pub use wish::Binding;
 pub(crate) use wish::{Wish, apply_bind, apply_map, apply_rank_by, parse_cpus};

@@ -3,7 +3,6 @@
 use super::rankfile::RankPlace;
 use super::topology::Level;
 use crate::hosts::Dealing;
-use crate::job_spec::Binding;
 use serde::{Deserialize, Serialize};
 
 /// Everything that was asked for about cores.
@@ -34,6 +33,19 @@ pub(crate) enum Bind {
     To(Level, Option<usize>),
     /// The hardware threads in one of these lists, the ranks of a host in turn.
     Lists(Vec<Vec<usize>>),
+}
+
+/// Whether each rank is tied to cores of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Binding {
+    /// If there is a free core for every thread of every rank; otherwise not. Where ranks announce no threads, they
+    /// have all free cores, the same number each.
+    #[default]
+    Auto,
+    /// Always, sharing cores if there are too few.
+    Core,
+    /// Never.
+    None,
 }
 
 impl From<Binding> for Bind {
@@ -285,6 +297,7 @@ mod tests {
     #[test]
     fn lists_of_hardware_threads() {
         assert_eq!(parse_cpus("0-2,8"), Ok(vec![0, 1, 2, 8]));
+        assert_eq!(parse_cpus("0-3,8,10-11"), Ok(vec![0, 1, 2, 3, 8, 10, 11]));
         for nonsense in ["", "x", "3-1", "0-99999999999", "1,,2"] {
             assert!(parse_cpus(nonsense).is_err(), "{nonsense}");
         }

@@ -1,8 +1,9 @@
 //! What the ranks of a job are doing, asked of their hosts.
 
 use super::{Spawned, Watch};
-use crate::report::{self, RankState, Verdict};
-use crate::wire::{Order, RankSeen};
+use crate::rank_state::{RankSeen, RankState};
+use crate::report::{self, Verdict};
+use crate::wire::Order;
 use rwmpi_core::Wait;
 use std::time::{Duration, Instant};
 

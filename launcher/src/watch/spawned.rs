@@ -7,6 +7,7 @@ use crate::error::LaunchError;
 use crate::output::{Outputs, Which};
 use crate::report::{self, Verdict};
 use crate::spawn_request::{Asking, SpawnAnswer, SpawnRequest};
+use crate::this_machine;
 use crate::wire::Order;
 use rustix::event::PollFd;
 use rustix::process::Signal;
@@ -63,7 +64,7 @@ impl Watch {
             return Err("the job is about to end".into());
         }
         let hosts: Vec<_> = self.sites.iter().map(|site| site.name.clone()).collect();
-        let here = report::this_host();
+        let here = this_machine::name();
         let asking = Asking { job: &self.spec, hosts: &hosts, host: hosts[site].as_deref(), here: &here };
         let (spec, is_here) = request.job(asking)?;
         let mut watch = Watch::start(Rc::new(spec), &[]).map_err(|error: LaunchError| error.to_string())?;

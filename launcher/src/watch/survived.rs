@@ -3,9 +3,9 @@
 use super::Watch;
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
-use crate::placement::ranges;
+use crate::phrases::ranges;
+use crate::rank_state::RankEnd;
 use crate::report::{Failure, Verdict};
-use crate::wire::RankEnd;
 
 /// Whether the job can be such a one, if it is to be.
 pub(super) fn check(spec: &JobSpec) -> Result<(), LaunchError> {

@@ -3,7 +3,8 @@
 
 use super::Watch;
 use crate::live::{Live, Wish};
-use crate::report::{self, RankState};
+use crate::rank_state::RankState;
+use crate::report;
 use crate::samples::{Looked, Samples};
 use crate::waits;
 use crate::wire::Order;
