@@ -1,16 +1,11 @@
 //! What the caller wants: programs, ranks and how to treat them; and what came of it.
 
-use crate::dispositions;
 use crate::environment::value_in;
-use crate::error::LaunchError;
 use crate::hosts::{Dealing, HostSlots};
 use crate::placement::{Binding, Wish};
 use crate::redirect::Redirection;
-use crate::tuning;
-use crate::watch::Watch;
 use rwmpi_core::Protocol;
 use rwmpi_core::Wait;
-use rwmpi_core::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -377,16 +372,6 @@ impl JobSpec {
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keeps_going = keep_going;
         self
-    }
-
-    /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own. If this
-    /// process ignores SIGCHLD it does not any more: the kernel would not say how ranks end.
-    pub fn run(&self) -> Result<Outcome, LaunchError> {
-        dispositions::learn_of_ends();
-        let chosen = tuning::choose(self)?;
-        let spec = self.clone().environment(Tuning::TABLE_VARIABLE, chosen.tuning.changes());
-        let notes = if self.explain { tuning::explain(&chosen) } else { Vec::new() };
-        Watch::start(spec.into(), &notes)?.run_to_end()
     }
 
     /// Whether messages go over TCP even within a host.

@@ -54,6 +54,7 @@ mod redirect;
 mod remote;
 mod repeats;
 mod report;
+mod run;
 mod samples;
 mod shared_heap;
 mod signals;

@@ -59,7 +59,7 @@ pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("mpi-core/src", 19),
     ("mpi-core/io/src", 0),
     ("mpi-abi/src", 24),
-    ("launcher/src", 12),
+    ("launcher/src", 0),
     ("npb-ports/src", 0),
     ("bench/src", 0),
     ("xtask/src", 0),
