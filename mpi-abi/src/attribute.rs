@@ -14,7 +14,7 @@ use rwmpi_core::{
 };
 
 use crate::argument::{Function, Memory, Out, c_int, c_void};
-use crate::big_lock::call_program;
+use crate::call::call_program;
 use crate::error::Outcome;
 use crate::error_handling::last_used_code;
 use crate::interface::Abi;

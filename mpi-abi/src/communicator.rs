@@ -5,7 +5,8 @@ use std::rc::Rc;
 use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
-use crate::error::{ErrorHandler, Outcome, with_handler};
+use crate::call::with_handler;
+use crate::error::{ErrorHandler, Outcome};
 use crate::error_handling::error_handler;
 use crate::group::comparison;
 use crate::info::{add_info, hints, leave};

@@ -15,8 +15,6 @@ use std::ptr::NonNull;
 
 use rwmpi_core::{Error, ErrorClass, Result};
 
-use crate::error::end_job;
-
 /// An exception that is to be raised again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exception(NonNull<c_void>);
@@ -67,14 +65,11 @@ pub(crate) fn take() -> Option<Exception> {
 }
 
 impl Exception {
-    /// Lets it go on into the program. Frames between this one and the program's have nothing to drop.
-    pub(crate) fn raise(self) -> ! {
-        // SAFETY: it was caught, and nobody else knows of it. The call returns if nothing in the program catches it.
+    /// Lets it go on into the program; returns if nothing there catches it. Frames between this one and the program's
+    /// have nothing to drop.
+    pub(crate) fn raise(self) {
+        // SAFETY: it was caught, and nobody else knows of it.
         unsafe { unwinder::_Unwind_RaiseException(self.0.as_ptr()) };
-        end_job(
-            1,
-            "an exception has left a function that the program has given to MPI, and nothing in the program catches it",
-        )
     }
 }
 

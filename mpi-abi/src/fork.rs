@@ -3,7 +3,8 @@
 
 use crate::big_lock::BIG_LOCKS;
 use crate::interface::Abi;
-use crate::rank::{Rank, before_fork, peek};
+use crate::process::before_fork;
+use crate::rank::{Rank, peek};
 
 /// Has it done from now on.
 pub(crate) fn prepare<A: Abi>() {

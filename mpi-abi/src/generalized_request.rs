@@ -7,7 +7,7 @@ use rwmpi_core::untyped::{Generalized, Request};
 use rwmpi_core::{Error, ErrorClass};
 
 use crate::argument::{Function, Memory, Out, c_int, c_void};
-use crate::big_lock::call_program;
+use crate::call::call_program;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::rank;

@@ -1,14 +1,15 @@
 //! Beginning and end (MPI-5.0 sections 11.2 to 11.4).
 
-use rwmpi_core::{Error, ErrorClass, Result};
+use rwmpi_core::{Error, ErrorClass, Result, Universe};
 
 use crate::argument::{Out, c_char, c_int};
-use crate::big_lock::{settle, with_all};
+use crate::big_lock::{BIG_LOCKS, with_all};
+use crate::call::end_job;
 use crate::caller::present_function;
-use crate::error::{Outcome, end_job};
+use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
-use crate::{checking, fork, processes, progress_thread, tools};
+use crate::{checking, fork, noting, processes, progress_thread, tools};
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is
 /// settled here for the process is the most that any part of the program gets.
@@ -20,7 +21,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     let universe = rwmpi_core::init_with_lanes()?;
     universe.name_calls(present_function);
     let sleep_states = progress_thread::employ(&universe)?;
-    let most = settle::<A>(&universe, required, !sleep_states.is_empty())?;
+    let most = settle_locks::<A>(&universe, required, !sleep_states.is_empty())?;
     tools::event::begin::<A>(&universe, !sleep_states.is_empty());
     let rank = Rank::begin::<A>(universe, most);
     processes::keep_parents::<A>(rank)?;
@@ -29,6 +30,26 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
         progress_thread::start(rank, sleep_states)?;
     }
     Ok(rank)
+}
+
+/// Settles, for as long as the process is a rank, whether it takes locks; the thread level that it gets.
+fn settle_locks<A: Abi>(universe: &Universe, required: c_int, has_progress_threads: bool) -> Result<c_int> {
+    let is_noted = universe.recorder().is_some();
+    let most = if required >= A::THREAD_MULTIPLE {
+        if !has_progress_threads {
+            universe.share(&BIG_LOCKS)?;
+        }
+        A::THREAD_MULTIPLE
+    } else {
+        if !has_progress_threads && !is_noted {
+            BIG_LOCKS.trust();
+        }
+        A::THREAD_SERIALIZED
+    };
+    if is_noted {
+        noting::start();
+    }
+    Ok(most)
 }
 
 /// Leaves the job when all ranks do.

@@ -8,10 +8,11 @@
 //! - [`interface`]: what differs between the ABIs: how handles and statuses look.
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
-//! - [`error`]: what happens to a call that fails.
+//! - [`call`]: what all calls have in common: how they take their locks, and what happens to those that fail.
+//! - [`error`]: errors in C's form, and what is done with them.
+//! - `big_lock`: which thread of the program is the rank, or one of its lanes.
 //! - `memory`: where the library has its own.
 //! - `noting`: who takes notes of calls, if anybody does.
-//! - `turn`: which thread of the program may call.
 //! - `exception`, `panic`: what leaves a function of the program, or of this library, otherwise than by its end.
 // The arguments are the standard's.
 #![allow(clippy::too_many_arguments)]
@@ -20,6 +21,7 @@ pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
 mod big_lock;
+pub mod call;
 mod caller;
 mod checking;
 pub mod collective;
@@ -51,6 +53,7 @@ pub mod partitioned;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
+mod process;
 pub mod processes;
 mod progress_thread;
 pub mod rank;
@@ -63,8 +66,8 @@ pub mod tools;
 pub mod topology;
 pub mod window;
 
-pub use big_lock::{Place, in_turn, in_turn_at, short_or_whole, try_short};
-pub use error::{Failed, Outcome, Subject, conclude, settle, unsupported};
+pub use call::{Failed, Place, Subject, conclude, in_turn, in_turn_at, settle, short_or_whole, try_short, unsupported};
+pub use error::Outcome;
 pub use memory::LibraryMemory;
 pub use panic::report_panics;
 pub use rwmpi_interface as interface;

@@ -8,7 +8,7 @@ use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local a
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Memory, Out, c_int};
-use crate::big_lock::call_program;
+use crate::call::call_program;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::progress_thread::settle_tasks;

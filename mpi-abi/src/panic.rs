@@ -5,7 +5,7 @@ use std::panic::{Location, PanicHookInfo, set_hook};
 use rwmpi_interface::panic::{at, own_fault};
 
 use crate::big_lock::{BIG_LOCKS, BROKEN_PROMISE};
-use crate::error::end_at_once;
+use crate::process::end_at_once;
 
 /// Has the job end at a panic. Called when the library is loaded: the standard library that panics here is its own, so
 /// that nobody else's panics come here.

@@ -9,7 +9,8 @@ use rwmpi_core::{Error, ErrorClass, Progress, ProgressThread, Result, SleepState
 
 use crate::big_lock::{BIG_LOCKS, outside};
 use crate::interface::Abi;
-use crate::rank::{Rank, are_tasks_in_calls, have_tasks_in_calls, in_forked_child, peek};
+use crate::process::in_forked_child;
+use crate::rank::{Rank, are_tasks_in_calls, have_tasks_in_calls, peek};
 
 /// Prepares the rank for its progress threads, if it is to have any; where they are to sleep.
 pub(crate) fn employ(universe: &Universe) -> Result<Vec<Arc<SleepState>>> {

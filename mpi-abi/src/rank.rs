@@ -6,7 +6,6 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
-use std::ffi::c_int;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
@@ -20,12 +19,13 @@ use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::big_lock::{self, BIG_LOCKS};
 use crate::datatype::DatatypeRecords;
-use crate::error::{ErrorHandler, Object, end_at_once};
+use crate::error::{ErrorHandler, Object};
 use crate::failures::revoked;
 use crate::file::{FileEntry, ForFiles};
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::packed::PackedDatatypes;
+use crate::process::end_at_once;
 use crate::request_table::RequestTable;
 use crate::session::SessionEntry;
 use crate::window::WindowEntry;
@@ -203,28 +203,6 @@ pub(crate) fn first_lane() -> Option<&'static Rank> {
 /// The present call is about no object with an error handler; it may come at any time.
 pub(crate) fn blame_nobody() {
     BIG_LOCKS.of(big_lock::lane()).set_note(0);
-}
-
-/// Has `function` called when the process ends by itself.
-pub(crate) fn at_exit(function: extern "C" fn()) {
-    unsafe extern "C" {
-        fn atexit(function: extern "C" fn()) -> c_int;
-    }
-    // SAFETY: the function lies in this library, which stays loaded. If the list has no room the launcher says that the
-    // rank left without a word.
-    unsafe { atexit(function) };
-}
-
-/// Has `function` called whenever the process is about to fork.
-pub(crate) fn before_fork(function: extern "C" fn()) {
-    // SAFETY: as in `at_exit`. If the list has no room, the allocator copies more than it need.
-    unsafe { libc::pthread_atfork(Some(function), None, None) };
-}
-
-/// Has `function` called in every child that the process forks. It may only do what a signal handler may.
-pub(crate) fn in_forked_child(function: extern "C" fn()) {
-    // SAFETY: as in `at_exit`; the function promises to do what is allowed there.
-    unsafe { libc::pthread_atfork(None, None, Some(function)) };
 }
 
 #[cold]

@@ -13,14 +13,15 @@ use rwmpi_core::untyped::BufferOwner;
 use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::big_lock::in_turn;
-use crate::error::{ErrorHandler, HandlerCall, Object, Outcome, is_ending, with_handler};
+use crate::call::{HandlerCall, in_turn, with_handler};
+use crate::error::{ErrorHandler, Object, Outcome};
 use crate::error_handling::{call, create, error_handler, handle_of_handler};
 use crate::info::{add_info, hints, thread_levels};
 use crate::initialization::{join, leave};
 use crate::interface::Abi;
 use crate::number::count;
-use crate::rank::{Phase, Rank, at_exit, peek, phase, rank};
+use crate::process::{at_exit, is_ending};
+use crate::rank::{Phase, Rank, peek, phase, rank};
 
 /// What is known about a session.
 pub(crate) struct SessionEntry {

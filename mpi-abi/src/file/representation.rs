@@ -10,7 +10,7 @@ use rwmpi_io::representation::{pack, unpack};
 use rwmpi_io::{Conversion, Representation};
 
 use crate::argument::{Function, Memory, Text, c_int, c_void};
-use crate::big_lock::call_program;
+use crate::call::call_program;
 use crate::datatype::handle_of_basic;
 use crate::error::Outcome;
 use crate::interface::Abi;

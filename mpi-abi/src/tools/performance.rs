@@ -7,7 +7,7 @@ use rwmpi_core::{Protocol, TrafficCounters, Universe};
 use super::enumeration::{Enumeration, PROTOCOLS};
 use super::{Checked, entry, give, handle, index_of, offer, offer_text, run};
 use crate::argument::{Memory, Out, Text, TextOut, c_int, c_void};
-use crate::big_lock::in_turn;
+use crate::call::in_turn;
 use crate::datatype::handle_of_basic;
 use crate::interface::Abi;
 use crate::rank::peek;

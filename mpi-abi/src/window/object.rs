@@ -2,7 +2,8 @@
 
 use crate::argument::{Memory, Out, Text, TextOut, c_int, c_void};
 use crate::attribute::{give, value_in_call};
-use crate::error::{HandlerCall, Object, Outcome};
+use crate::call::HandlerCall;
+use crate::error::{Object, Outcome};
 use crate::error_handling::{call, error_handler, handle_of_handler};
 use crate::info::{add_info, hints};
 use crate::interface::Abi;

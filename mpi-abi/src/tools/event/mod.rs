@@ -17,7 +17,7 @@ use rwmpi_core::Universe;
 use rwmpi_core::event::Observer;
 
 use crate::argument::c_int;
-use crate::big_lock::in_turn;
+use crate::call::in_turn;
 use crate::interface::Abi;
 use crate::rank::peek;
 
