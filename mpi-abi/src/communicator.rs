@@ -6,16 +6,17 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
 use crate::call::with_handler;
+use crate::entry::CommunicatorEntry;
 use crate::error::{ErrorHandler, Outcome};
 use crate::error_handling::error_handler;
 use crate::group::comparison;
 use crate::info::{add_info, hints, leave};
 use crate::interface::Abi;
 use crate::number::rank_number;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 
 #[cold]
-pub(crate) fn not_inter() -> Error {
+fn not_inter() -> Error {
     Error::new(ErrorClass::Communicator, "the communicator is no intercommunicator")
 }
 
@@ -228,6 +229,14 @@ pub fn comm_test_inter<A: Abi>(communicator: A::Handle, flag: Out<c_int>) -> Out
 pub fn comm_remote_size<A: Abi>(communicator: A::Handle, size: Out<c_int>) -> Outcome {
     let entry = rank()?.any_communicator::<A>(communicator)?;
     size.set(entry.core.remote_size().ok_or_else(not_inter)? as c_int)
+}
+
+/// MPI_Comm_remote_group (MPI-5.0 section 7.6.1).
+pub fn comm_remote_group<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.any_communicator::<A>(communicator)?;
+    let group = entry.core.remote_group().ok_or_else(not_inter)?;
+    made.set(rank.add_group::<A>(group.clone())?)
 }
 
 /// MPI_Intercomm_create (MPI-5.0 section 7.6.2).

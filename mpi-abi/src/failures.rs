@@ -1,55 +1,14 @@
 //! Failures that a job survives: revoking, acknowledging, agreeing, shrinking.
-//!
-//! A communicator that was revoked is *hidden*: the calls that communicate do not find it, which costs those that do
-//! nothing, and learn the reason when they look why. Local calls look for it where it is.
 
 use std::rc::Rc;
 
-use rwmpi_core::{Error, ErrorClass, Result};
+use rwmpi_core::{Error, ErrorClass};
 
 use crate::argument::{Out, c_int};
+use crate::entry::CommunicatorEntry;
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::rank::{CommunicatorEntry, Rank, rank};
-
-impl Rank {
-    /// As [`Rank::communicator`], for what can be done with one that was revoked.
-    ///
-    /// # Errors
-    /// MPI_ERR_COMM if there is none.
-    pub(crate) fn any_communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
-        match self.communicator::<A>(handle) {
-            Err(error) if error.class() == ErrorClass::Revoked => self.hidden::<A>(A::code(handle)).ok_or(error),
-            found => found,
-        }
-    }
-
-    /// The communicator with that code, if it was revoked.
-    pub(crate) fn hidden<A: Abi>(&self, code: u32) -> Option<Rc<CommunicatorEntry>> {
-        match place_of_predefined::<A>(code) {
-            Some(place) => (self.found[place].get() != code).then(|| self.predefined[place].clone()),
-            None => self.lane_of(code).communicators.get_hidden(code),
-        }
-    }
-
-    /// The communicator with that code was revoked.
-    pub(crate) fn hide<A: Abi>(&self, code: u32) {
-        match place_of_predefined::<A>(code) {
-            Some(place) => self.lanes().iter().for_each(|lane| lane.found[place].set(!code)),
-            None => self.lane_of(code).communicators.hide(code),
-        }
-    }
-}
-
-fn place_of_predefined<A: Abi>(code: u32) -> Option<usize> {
-    [A::COMM_WORLD, A::COMM_SELF].into_iter().position(|known| known == code)
-}
-
-/// Why a communicator that is there is not found.
-#[cold]
-pub(crate) fn revoked() -> Error {
-    Error::new(ErrorClass::Revoked, "the communicator has been revoked")
-}
+use crate::rank::rank;
 
 /// MPIX_Comm_revoke.
 pub fn mpix_comm_revoke<A: Abi>(communicator: A::Handle) -> Outcome {

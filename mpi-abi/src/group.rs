@@ -180,11 +180,3 @@ pub fn comm_group<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outc
     let group = rank.any_communicator::<A>(communicator)?.core.group().clone();
     made.set(rank.add_group::<A>(group)?)
 }
-
-/// MPI_Comm_remote_group (MPI-5.0 section 7.6.1).
-pub fn comm_remote_group<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
-    let rank = rank()?;
-    let entry = rank.any_communicator::<A>(communicator)?;
-    let group = entry.core.remote_group().ok_or_else(crate::communicator::not_inter)?;
-    made.set(rank.add_group::<A>(group.clone())?)
-}

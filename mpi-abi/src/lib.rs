@@ -8,6 +8,7 @@
 //! - [`interface`]: what differs between the ABIs: how handles and statuses look.
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
+//! - [`entry`]: what C has to know about these besides what they are.
 //! - [`call`]: what all calls have in common: how they take their locks, and what happens to those that fail.
 //! - [`error`]: errors in C's form, and what is done with them.
 //! - `big_lock`: which thread of the program is the rank, or one of its lanes.
@@ -27,6 +28,7 @@ mod checking;
 pub mod collective;
 pub mod communicator;
 pub mod datatype;
+pub mod entry;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
@@ -42,6 +44,7 @@ pub mod handle_table;
 mod in_place;
 pub mod info;
 pub mod initialization;
+mod keyval;
 pub mod language;
 mod memory;
 mod noting;

@@ -4,10 +4,11 @@ use rwmpi_core::untyped::{Status, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Result};
 
 use crate::argument::{Memory, Out, StatusOut, c_int};
+use crate::entry::MessageEntry;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::{source, tag_selector};
-use crate::rank::{BigLockGuard, Rank, rank};
+use crate::rank::{Rank, rank};
 use crate::status::{self, value_of};
 
 /// MPI_Probe (MPI-5.0 section 3.8.1).
@@ -44,7 +45,7 @@ fn give<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let code = match message {
-        Some(message) => rank.messages.insert(BigLockGuard { communicator: communicator.clone(), message })?,
+        Some(message) => rank.messages.insert(MessageEntry { communicator: communicator.clone(), message })?,
         None => A::MESSAGE_NO_PROC,
     };
     status.set(&value_of::<A>(&found));
@@ -87,7 +88,7 @@ fn is_from_nobody<A: Abi>(handle: Out<A::Handle>) -> Result<bool> {
 }
 
 /// The message with a handle, which the program thereby loses. `None`: from nobody.
-fn take<A: Abi>(rank: &Rank, handle: Out<A::Handle>) -> Result<Option<BigLockGuard>> {
+fn take<A: Abi>(rank: &Rank, handle: Out<A::Handle>) -> Result<Option<MessageEntry>> {
     let code = A::code(handle.get()?);
     let taken = if is_from_nobody::<A>(handle)? {
         None
@@ -114,7 +115,7 @@ pub fn mrecv<A: Abi>(
     let elements = rank.elements_unless::<A>(is_from_nobody::<A>(message)?, memory, count, datatype)?;
     let received = match take::<A>(rank, message)? {
         None => Ok(Status::NOBODY),
-        Some(BigLockGuard { communicator, message }) => {
+        Some(MessageEntry { communicator, message }) => {
             let datatype = elements.datatype().clone();
             let received = communicator.start_receive_taken(elements, message)?.wait(&rank.endpoint);
             received.and_then(|received| received.of_whole_elements(&communicator, &datatype))
@@ -135,7 +136,7 @@ pub fn imrecv<A: Abi>(
     let elements = rank.elements_unless::<A>(is_from_nobody::<A>(message)?, memory, count, datatype)?;
     let started = match take::<A>(rank, message)? {
         None => rank.request_done(Status::NOBODY)?,
-        Some(BigLockGuard { communicator, message }) => communicator.start_receive_taken(elements, message)?,
+        Some(MessageEntry { communicator, message }) => communicator.start_receive_taken(elements, message)?,
     };
     rank.give::<A>(started, request)
 }

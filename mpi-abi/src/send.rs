@@ -7,10 +7,11 @@ use rwmpi_core::untyped::{Elements, Mode, Persistent, Request, Runs};
 use rwmpi_core::{Communicator, Destination, Result};
 
 use crate::argument::{Memory, Out, c_int};
+use crate::entry::CommunicatorEntry;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::destination;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 use crate::request_table::SENT;
 
 /// How a message leaves.

@@ -5,7 +5,6 @@
 //! with MPI_Finalize and the last session, or, if the program never calls MPI_Init, with the process, since another
 //! session may follow.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Once;
 
@@ -14,7 +13,8 @@ use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
 use crate::call::{HandlerCall, in_turn, with_handler};
-use crate::error::{ErrorHandler, Object, Outcome};
+use crate::entry::SessionEntry;
+use crate::error::{Object, Outcome};
 use crate::error_handling::{call, create, error_handler, handle_of_handler};
 use crate::info::{add_info, hints, thread_levels};
 use crate::initialization::{join, leave};
@@ -22,13 +22,6 @@ use crate::interface::Abi;
 use crate::number::count;
 use crate::process::{at_exit, is_ending};
 use crate::rank::{Phase, Rank, peek, phase, rank};
-
-/// What is known about a session.
-pub(crate) struct SessionEntry {
-    pub(crate) error_handler: RefCell<ErrorHandler>,
-    /// The hints that it was made with.
-    info: Info,
-}
 
 impl Rank {
     /// The code of the handle of a new session.

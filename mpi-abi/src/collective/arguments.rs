@@ -11,8 +11,9 @@ use rwmpi_core::untyped::collective::{Blocks, Collective, Root};
 use rwmpi_core::{Communicator, Error, ErrorClass, Result};
 
 use crate::argument::{Array, Integers, Memory, c_int};
+use crate::entry::CommunicatorEntry;
 use crate::interface::Abi;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 
 /// Buffer, count, datatype.
 pub(super) type Even<A> = (Memory, i64, <A as Abi>::Handle);

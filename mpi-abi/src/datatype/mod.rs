@@ -8,48 +8,21 @@ pub mod pack;
 pub mod query;
 pub mod removed;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use rwmpi_core::Attributes;
 use rwmpi_core::datatype::{Basic, Datatype, Parameters};
 use rwmpi_core::{Error, ErrorClass, Result};
 
-use crate::attribute::Coded;
 use crate::big_lock::with_all;
+use crate::entry::{Lent, Record};
 use crate::interface::Abi;
+use crate::keyval::Coded;
 use crate::rank::Rank;
 
 /// The handle of a predefined datatype.
 pub(crate) fn handle_of_basic<A: Abi>(basic: Basic) -> A::Handle {
     A::handle(A::DATATYPES.iter().find(|known| known.1 == basic.name()).map_or(A::DATATYPE_NULL, |known| known.0))
-}
-
-/// What C knows about datatypes beyond what they are; most have none of it.
-#[derive(Default)]
-pub(crate) struct DatatypeRecords {
-    /// Codes of those that were asked for by precision and range: asking again gives the same handle (MPI-5.0 section
-    /// 19.1.9).
-    by_parameters: RefCell<HashMap<Parameters, u32>>,
-    /// Names and attributes, by code.
-    records: RefCell<HashMap<u32, Rc<Record>>>,
-    /// Those whose handles the program's operations have for as long as they run, by code.
-    lent: RefCell<HashMap<u32, Lent>>,
-}
-
-struct Lent {
-    times: u32,
-    /// The program has no such datatype any more.
-    is_freed: bool,
-}
-
-/// What the program has attached to a datatype.
-#[derive(Default)]
-struct Record {
-    name: RefCell<Option<String>>,
-    attributes: Attributes<Coded>,
 }
 
 impl Rank {

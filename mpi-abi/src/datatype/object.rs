@@ -5,9 +5,10 @@ use rwmpi_core::datatype::Datatype;
 use rwmpi_core::{Error, ErrorClass};
 
 use crate::argument::{Memory, Out, Text, TextOut, c_int, c_void};
-use crate::attribute::{Coded, give, value_in_call};
+use crate::attribute::{give, value_in_call};
 use crate::error::Outcome;
 use crate::interface::Abi;
+use crate::keyval::Coded;
 use crate::rank::rank;
 
 /// MPI_Type_commit (MPI-5.0 section 5.1.9).

@@ -10,49 +10,18 @@ pub mod shared;
 pub mod split;
 pub mod view;
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use rwmpi_core::untyped::{Request, Status};
 use rwmpi_core::{Error, ErrorClass, Result};
-use rwmpi_io::{Conversion, Direction, File, Helper, Place, Started};
+use rwmpi_io::{Direction, File, Place, Started};
 
 use crate::argument::{Memory, Out, StatusOut};
-use crate::error::{ErrorHandler, Outcome};
+use crate::entry::FileEntry;
+use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::value_of;
-
-/// A file and what C has to know about it.
-pub(crate) struct FileEntry {
-    pub(crate) core: File,
-    /// What happens to errors: at first what MPI_FILE_NULL's handler was when it was opened.
-    pub(crate) error_handler: RefCell<ErrorHandler>,
-}
-
-/// What the files of a rank have in common.
-#[derive(Default)]
-pub(crate) struct ForFiles {
-    /// The thread for long nonblocking accesses, once there was one; none if the system has none to give.
-    helper: OnceCell<Option<Helper>>,
-    /// Representations that the program has registered, by name.
-    representations: RefCell<HashMap<String, Rc<dyn Conversion>>>,
-}
-
-impl ForFiles {
-    /// The thread for long nonblocking accesses, from the first one on.
-    fn helper(&self) -> Option<&Helper> {
-        self.helper.get_or_init(|| Helper::start().ok()).as_ref()
-    }
-
-    /// All accesses are complete when this returns.
-    pub(crate) fn end(&self) {
-        if let Some(Some(helper)) = self.helper.get() {
-            helper.stop();
-        }
-    }
-}
 
 impl Rank {
     /// The file with that handle. Errors of the call go to its error handler from now on.

@@ -6,9 +6,10 @@ pub mod spawn;
 use rwmpi_core::Result;
 
 use crate::argument::Out;
+use crate::entry::CommunicatorEntry;
 use crate::error::{ErrorHandler, Outcome};
 use crate::interface::Abi;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 
 /// Gives those who have spawned this job a handle, if there are any.
 pub(crate) fn keep_parents<A: Abi>(rank: &Rank) -> Result<()> {

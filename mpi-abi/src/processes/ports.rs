@@ -5,11 +5,12 @@ use std::time::Duration;
 use rwmpi_core::{Communicator, Error, ErrorClass, Info, PortPlace, Result, Universe};
 
 use crate::argument::{Out, Text, TextOut, c_int};
+use crate::entry::CommunicatorEntry;
 use crate::error::Outcome;
 use crate::info::hints;
 use crate::interface::Abi;
 use crate::number::not_negative;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 
 /// Has the process do something as a member of its job.
 fn as_member<R>(rank: &Rank, action: impl FnOnce(&Universe) -> Result<R>) -> Result<R> {

@@ -3,11 +3,12 @@
 use rwmpi_core::{Command, Error, ErrorClass, RanksStarted, Result};
 
 use crate::argument::{Array, Out, OutArray, Text, TextList, TextTable, c_int};
+use crate::entry::CommunicatorEntry;
 use crate::error::{Outcome, code_of};
 use crate::info::hints;
 use crate::interface::Abi;
 use crate::number::count;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 
 /// Where the results of a call go.
 struct Results<A: Abi> {

@@ -6,11 +6,12 @@ use rwmpi_core::window::Window;
 use rwmpi_core::{Error, ErrorClass, Info, Result};
 
 use crate::argument::{IntegerOut, Memory, Out, c_int, c_void};
+use crate::entry::CommunicatorEntry;
 use crate::error::Outcome;
 use crate::info::hints;
 use crate::interface::Abi;
 use crate::point_to_point::destination;
-use crate::rank::{CommunicatorEntry, rank};
+use crate::rank::rank;
 
 fn checked_size(size: i64) -> Result<u64> {
     u64::try_from(size).map_err(|_| Error::new(ErrorClass::Size, format!("the size {size} is negative")))

@@ -6,45 +6,15 @@ pub mod operations;
 pub mod requests;
 pub mod synchronization;
 
-use std::cell::{Cell, Ref, RefCell};
+use std::cell::Ref;
 use std::rc::Rc;
 
-use rwmpi_core::window::{Flavour, Window};
+use rwmpi_core::window::Window;
 use rwmpi_core::{Error, ErrorClass, Result};
 
-use crate::argument::c_int;
-use crate::error::ErrorHandler;
+use crate::entry::WindowEntry;
 use crate::interface::Abi;
 use crate::rank::Rank;
-
-/// A window and what C has to know about it.
-pub(crate) struct WindowEntry {
-    pub(crate) core: Window,
-    /// What happens to errors: the window's own business from the beginning.
-    pub(crate) error_handler: RefCell<ErrorHandler>,
-    /// Where programs find the values of predefined attributes.
-    pub(crate) size: Cell<i64>,
-    pub(crate) integers: [Cell<c_int>; 3],
-}
-
-impl WindowEntry {
-    fn new<A: Abi>(core: Window) -> Self {
-        let (size, unit) = core.extent();
-        let flavour = match core.flavour() {
-            Flavour::Create => A::WIN_FLAVOR_CREATE,
-            Flavour::Allocate => A::WIN_FLAVOR_ALLOCATE,
-            Flavour::Shared => A::WIN_FLAVOR_SHARED,
-            Flavour::Dynamic => A::WIN_FLAVOR_DYNAMIC,
-        };
-        let integers = [c_int::try_from(unit).unwrap_or(c_int::MAX), flavour, A::WIN_UNIFIED];
-        WindowEntry {
-            core,
-            error_handler: ErrorHandler::Fatal.into(),
-            size: Cell::new(i64::try_from(size).unwrap_or(i64::MAX)),
-            integers: integers.map(Cell::new),
-        }
-    }
-}
 
 impl Rank {
     /// The window with that handle. Errors of the call go to its error handler from now on.

@@ -3,6 +3,7 @@
 use crate::argument::{Memory, Out, Text, TextOut, c_int, c_void};
 use crate::attribute::{give, value_in_call};
 use crate::call::HandlerCall;
+use crate::entry::WindowEntry;
 use crate::error::{Object, Outcome};
 use crate::error_handling::{call, error_handler, handle_of_handler};
 use crate::info::{add_info, hints};
@@ -70,7 +71,7 @@ pub fn win_call_errhandler<A: Abi>(window: A::Handle, code: c_int) -> Result<Han
 }
 
 /// Where the value of a predefined attribute lies (MPI-5.0 section 12.2.9).
-fn predefined<A: Abi>(entry: &super::WindowEntry, keyval: c_int) -> Option<*mut c_void> {
+fn predefined<A: Abi>(entry: &WindowEntry, keyval: c_int) -> Option<*mut c_void> {
     match keyval {
         // The base is the value itself.
         _ if keyval == A::WIN_BASE => Some(entry.core.base() as *mut c_void),
