@@ -41,7 +41,6 @@ pub mod generalized_request;
 pub mod group;
 pub mod handle_conversion;
 pub mod handle_table;
-mod in_place;
 pub mod info;
 pub mod initialization;
 mod keyval;

@@ -4,11 +4,10 @@
 //! completed when it was started only the status is kept, of such a send nothing. All others have a table of their own.
 //! The kind in the code of a handle says where.
 
-use rwmpi_core::untyped::{Request, SimpleRequest, Started, StartedReceive, Status};
-use rwmpi_core::{Communicator, Error, Result};
+use rwmpi_core::Error;
+use rwmpi_core::untyped::{Request, SimpleRequest, Status};
 
 use crate::handle_table::{Kind, Table, code_without_place, is_of};
-use crate::rank::Rank;
 
 /// The code of every send that had completed when it was started.
 pub(crate) const SENT: u32 = code_without_place(Kind::Request);
@@ -16,7 +15,7 @@ pub(crate) const SENT: u32 = code_without_place(Kind::Request);
 /// All requests of a rank's lane.
 pub(crate) struct RequestTable {
     pub(crate) simple: Table<SimpleRequest>,
-    completed: Table<Status>,
+    pub(crate) completed: Table<Status>,
     pub(crate) others: Table<Request>,
 }
 
@@ -53,7 +52,7 @@ impl RequestTable {
     }
 
     /// Takes a request in, and returns the code of its handle.
-    fn insert(&self, request: Request) -> std::result::Result<u32, (Request, Error)> {
+    pub(crate) fn insert(&self, request: Request) -> Result<u32, (Request, Error)> {
         // The numbers of operations with ranks of other jobs are those of another engine.
         let is_numbered_here = !request.communicator().is_joined();
         match if is_numbered_here { request.into_simple() } else { Err(request) } {
@@ -134,39 +133,5 @@ impl RequestTable {
             true => Some(true),
             false => self.others.with(code, Request::is_active),
         }
-    }
-}
-
-impl Rank {
-    /// The code of the handle of a request.
-    pub(crate) fn keep(&self, request: Request) -> Result<u32> {
-        self.requests.insert(request).map_err(|(request, error)| self.let_go(request, error))
-    }
-
-    /// As [`Rank::keep`], of what has been started.
-    #[inline(always)]
-    pub(crate) fn keep_started(&self, communicator: &Communicator, started: Started) -> Result<u32> {
-        if communicator.is_joined() {
-            return self.keep(SimpleRequest::new(communicator, started).into());
-        }
-        let code = self.requests.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started));
-        code.map_err(|error| self.let_go(SimpleRequest::new(communicator, started).into(), error))
-    }
-
-    /// As [`Rank::keep`], of a receive.
-    #[inline(always)]
-    pub(crate) fn keep_receive(&self, communicator: &Communicator, started: StartedReceive) -> Result<u32> {
-        match started {
-            StartedReceive::Completed(status) => self.requests.completed.insert(status),
-            StartedReceive::InFlight(started) => self.keep_started(communicator, started),
-        }
-    }
-
-    /// There is no handle for a request: it is cancelled, or what can't be goes on by itself.
-    #[cold]
-    fn let_go(&self, mut request: Request, error: Error) -> Error {
-        let _ = request.cancel();
-        let _ = self.endpoint.free(request);
-        error
     }
 }

@@ -6,15 +6,16 @@
 use rwmpi_core::untyped::{Listed, SimpleRequest, Status};
 use rwmpi_core::{Error, Result};
 
+use super::no_request;
+use super::results::Results;
 use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::Rank;
-use crate::request::{Results, no_request};
 use crate::status::{give_failed, value_of};
 
 /// Why a request has not been completed.
-pub(crate) enum Incomplete {
+pub(super) enum Incomplete {
     /// It has not come to its end.
     InFlight,
     /// It is no such request.
@@ -23,7 +24,7 @@ pub(crate) enum Incomplete {
 
 /// Completes a request that had completed when it was started, or is simple and has come to its end.
 #[inline(always)]
-pub(crate) fn complete<A: Abi>(
+pub(super) fn complete<A: Abi>(
     rank: &Rank,
     code: u32,
     status: StatusOut<A>,
@@ -48,7 +49,7 @@ pub(crate) fn complete<A: Abi>(
 }
 
 /// An array of such requests.
-pub(crate) struct InPlace<'a, A: Abi> {
+pub(super) struct InPlace<'a, A: Abi> {
     rank: &'a Rank,
     count: usize,
     handles: OutArray<A::Handle>,
@@ -60,7 +61,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     /// # Errors
     /// MPI_ERR_ARG if the program passed none.
     #[inline]
-    pub(crate) fn mixed(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Self> {
+    pub(super) fn mixed(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Self> {
         if count > 0 {
             handles.get(0)?;
         }
@@ -71,13 +72,13 @@ impl<'a, A: Abi> InPlace<'a, A> {
     ///
     /// # Errors
     /// As [`InPlace::mixed`].
-    pub(crate) fn new(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Option<Self>> {
+    pub(super) fn new(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Option<Self>> {
         let array = InPlace::mixed(rank, count, handles)?;
         Ok(array.are_in_place(0).then_some(array))
     }
 
     /// Whether all from that one on are such requests.
-    pub(crate) fn are_in_place(&self, first: usize) -> bool {
+    pub(super) fn are_in_place(&self, first: usize) -> bool {
         let mut codes = (first..self.count).map(|index| self.code(index));
         codes.all(|code| code == A::REQUEST_NULL || self.rank.requests.has_in_place(code))
     }
@@ -120,7 +121,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
 
     /// Completes the requests from `next` on, up to the first that cannot be, where `next` stays.
     #[inline(always)]
-    pub(crate) fn complete_from(
+    pub(super) fn complete_from(
         &self,
         next: &mut usize,
         results: &mut Results<'_, A>,
@@ -174,7 +175,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// MPI_Waitall, from `next` on.
-    pub(crate) fn wait_all(&self, mut next: usize, mut results: Results<'_, A>) -> Outcome {
+    pub(super) fn wait_all(&self, mut next: usize, mut results: Results<'_, A>) -> Outcome {
         let complete_next = || loop {
             match self.complete_from(&mut next, &mut results) {
                 Ok(()) => return Some(()),
@@ -192,7 +193,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// MPI_Testall.
-    pub(crate) fn test_all(&self, flag: Out<c_int>, statuses: StatusArray<A>) -> Outcome {
+    pub(super) fn test_all(&self, flag: Out<c_int>, statuses: StatusArray<A>) -> Outcome {
         let is_done = |index| {
             let code = self.code(index);
             self.rank.requests.simple.with(code, SimpleRequest::is_done).unwrap_or(true)
@@ -215,7 +216,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// MPI_Waitany.
-    pub(crate) fn wait_any(&self, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    pub(super) fn wait_any(&self, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
         if self.is_empty() {
             status.set(&value_of::<A>(&Status::EMPTY));
             return index.set(A::UNDEFINED);
@@ -226,7 +227,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// MPI_Testany.
-    pub(crate) fn test_any(&self, index: Out<c_int>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    pub(super) fn test_any(&self, index: Out<c_int>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
         if self.is_empty() {
             status.set(&value_of::<A>(&Status::EMPTY));
             index.set(A::UNDEFINED)?;
@@ -250,7 +251,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// MPI_Waitsome.
-    pub(crate) fn wait_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
+    pub(super) fn wait_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
         if self.is_empty() {
             return number.set(A::UNDEFINED);
         }
@@ -260,7 +261,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// MPI_Testsome.
-    pub(crate) fn test_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
+    pub(super) fn test_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
         if self.is_empty() {
             return number.set(A::UNDEFINED);
         }

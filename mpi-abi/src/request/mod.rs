@@ -1,0 +1,128 @@
+//! Requests: giving them handles, completing them (MPI-5.0 sections 3.7.3 to 3.7.6), freeing them, and cancelling them
+//! (3.8.4).
+//!
+//! A call lends the requests out of the table, so that whatever the program does in a callback meanwhile cannot touch
+//! them, and puts back those that stay.
+
+pub mod get_status;
+mod in_place;
+mod results;
+pub mod several;
+pub mod single;
+
+use rwmpi_core::untyped::{Request, SimpleRequest, Started, StartedReceive, Status};
+use rwmpi_core::{Communicator, Error, ErrorClass, Result};
+
+use crate::argument::{Out, c_int};
+use crate::error::Outcome;
+use crate::interface::Abi;
+use crate::rank::{Rank, rank};
+
+#[cold]
+pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
+    let what = if code == A::REQUEST_NULL {
+        "the request is MPI_REQUEST_NULL".to_string()
+    } else {
+        format!("{code:#x} is no request: it has completed, was freed or never was one")
+    };
+    Error::new(ErrorClass::Request, what)
+}
+
+/// The length of an array of requests.
+pub(crate) fn length(count: c_int) -> Result<usize> {
+    usize::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("count {count} is negative")))
+}
+
+impl Rank {
+    /// The code of the handle of a request.
+    pub(crate) fn keep(&self, request: Request) -> Result<u32> {
+        self.requests.insert(request).map_err(|(request, error)| self.let_go(request, error))
+    }
+
+    /// As [`Rank::keep`], of what has been started.
+    #[inline(always)]
+    pub(crate) fn keep_started(&self, communicator: &Communicator, started: Started) -> Result<u32> {
+        if communicator.is_joined() {
+            return self.keep(SimpleRequest::new(communicator, started).into());
+        }
+        let code = self.requests.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started));
+        code.map_err(|error| self.let_go(SimpleRequest::new(communicator, started).into(), error))
+    }
+
+    /// As [`Rank::keep`], of a receive.
+    #[inline(always)]
+    pub(crate) fn keep_receive(&self, communicator: &Communicator, started: StartedReceive) -> Result<u32> {
+        match started {
+            StartedReceive::Completed(status) => self.requests.completed.insert(status),
+            StartedReceive::InFlight(started) => self.keep_started(communicator, started),
+        }
+    }
+
+    /// There is no handle for a request: it is cancelled, or what can't be goes on by itself.
+    #[cold]
+    fn let_go(&self, mut request: Request, error: Error) -> Error {
+        let _ = request.cancel();
+        let _ = self.endpoint.free(request);
+        error
+    }
+
+    /// A request that has completed already and belongs to no communicator of the program.
+    pub(crate) fn request_done(&self, status: Status) -> Result<Request> {
+        Ok(Request::done(self.endpoint.communicator(), status))
+    }
+
+    /// Lends a request out of its table.
+    pub(crate) fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
+        let requests = &self.lane_of(code).requests;
+        if let Some(status) = requests.take_completed(code) {
+            return self.request_done(status);
+        }
+        let request = requests.take(code).ok_or_else(|| {
+            // Whatever other requests of the call belong to has nothing to do with it.
+            self.lock.set_note(0);
+            no_request::<A>(code)
+        })?;
+        self.blame(request.communicator());
+        Ok(request)
+    }
+
+    /// Puts a request back that has completed: it stays only if it is persistent. Returns the code of its handle then.
+    fn put_back_done<A: Abi>(&self, code: u32, request: Request) -> u32 {
+        if request.is_persistent() {
+            self.lane_of(code).requests.restore(code, request);
+            code
+        } else {
+            self.lane_of(code).requests.release(code);
+            A::REQUEST_NULL
+        }
+    }
+}
+
+/// MPI_Request_free (MPI-5.0 section 3.7.3): the operation goes on.
+pub fn request_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    let request = rank.borrow::<A>(code)?;
+    rank.lane_of(code).requests.release(code);
+    rank.partitioned.borrow_mut().remove(&code);
+    handle.set(A::handle(A::REQUEST_NULL))?;
+    rank.endpoint.free(request)
+}
+
+/// MPI_Cancel (MPI-5.0 section 3.8.4).
+pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    // The program's function may use the request, which must not be lent out meanwhile.
+    let incomplete = rank.generalized.borrow().get(&code).cloned();
+    let generalized = incomplete.or_else(|| {
+        rank.lane_of(code).requests.others.with(code, |request| request.as_generalized().ok().cloned()).flatten()
+    });
+    if let Some(generalized) = generalized {
+        return generalized.cancel();
+    }
+    let mut request = rank.borrow::<A>(code)?;
+    let cancelled = request.cancel();
+    rank.lane_of(code).requests.restore(code, request);
+    cancelled
+}
