@@ -6,8 +6,8 @@
 use rwmpi_core::untyped::{Listed, SimpleRequest, Status};
 use rwmpi_core::{Error, Result};
 
-use super::no_request;
 use super::results::Results;
+use super::{Mode, no_request};
 use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -147,7 +147,11 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// As [`InPlace::complete`], of all that have come to their end: how many, and the outcome of the call.
-    fn complete_some(&self, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Result<Option<(usize, Outcome)>> {
+    fn complete_those_done(
+        &self,
+        indices: OutArray<c_int>,
+        statuses: StatusArray<A>,
+    ) -> Result<Option<(usize, Outcome)>> {
         let mut results = Results::new(self.rank, statuses);
         let mut found = 0;
         for index in 0..self.count {
@@ -215,58 +219,49 @@ impl<'a, A: Abi> InPlace<'a, A> {
         flag.set(0)
     }
 
-    /// MPI_Waitany.
-    pub(super) fn wait_any(&self, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
-        if self.is_empty() {
-            status.set(&value_of::<A>(&Status::EMPTY));
-            return index.set(A::UNDEFINED);
-        }
-        let (found, outcome) = self.wait_for(false, || self.complete_first(status))?;
-        index.set(found as c_int)?;
-        outcome
-    }
-
-    /// MPI_Testany.
-    pub(super) fn test_any(&self, index: Out<c_int>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    /// Completes one: how it has ended, which a wait always knows.
+    pub(super) fn complete_any(&self, mode: Mode, index: Out<c_int>, status: StatusOut<A>) -> Result<Option<Outcome>> {
         if self.is_empty() {
             status.set(&value_of::<A>(&Status::EMPTY));
             index.set(A::UNDEFINED)?;
-            return flag.set(1);
+            return Ok(Some(Ok(())));
         }
-        let mut found = self.complete_first(status);
+        let mut found = match mode {
+            Mode::Wait => Some(self.wait_for(false, || self.complete_first(status))?),
+            Mode::Test => self.complete_first(status),
+        };
         if found.is_none() {
             self.rank.endpoint.progress()?;
             found = self.complete_first(status);
         }
-        let (found, outcome) = match found {
-            Some((found, outcome)) => (found as c_int, Some(outcome)),
-            None => {
-                self.rank.endpoint.found_nothing()?;
-                (A::UNDEFINED, None)
+        let Some((found, outcome)) = found else {
+            self.rank.endpoint.found_nothing()?;
+            index.set(A::UNDEFINED)?;
+            return Ok(None);
+        };
+        index.set(found as c_int)?;
+        Ok(Some(outcome))
+    }
+
+    /// Completes all that have come to their end, of which a wait knows at least one.
+    pub(super) fn complete_some(
+        &self,
+        mode: Mode,
+        number: Out<c_int>,
+        indices: OutArray<c_int>,
+        statuses: StatusArray<A>,
+    ) -> Outcome {
+        if self.is_empty() {
+            return number.set(A::UNDEFINED);
+        }
+        let complete = || self.complete_those_done(indices, statuses);
+        let completed = match mode {
+            Mode::Wait => Some(self.wait_for(false, || complete().transpose())??),
+            Mode::Test => {
+                self.rank.endpoint.progress()?;
+                complete()?
             }
         };
-        index.set(found)?;
-        flag.set(outcome.is_some().into())?;
-        outcome.unwrap_or(Ok(()))
-    }
-
-    /// MPI_Waitsome.
-    pub(super) fn wait_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
-        if self.is_empty() {
-            return number.set(A::UNDEFINED);
-        }
-        let (found, outcome) = self.wait_for(false, || self.complete_some(indices, statuses).transpose())??;
-        number.set(found as c_int)?;
-        outcome
-    }
-
-    /// MPI_Testsome.
-    pub(super) fn test_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
-        if self.is_empty() {
-            return number.set(A::UNDEFINED);
-        }
-        self.rank.endpoint.progress()?;
-        let completed = self.complete_some(indices, statuses)?;
         if completed.is_none() {
             self.rank.endpoint.found_nothing()?;
         }

@@ -18,6 +18,19 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 
+/// Whether a call waits until requests have come to their end, or looks whether they have.
+#[derive(Clone, Copy, Debug)]
+enum Mode {
+    Wait,
+    Test,
+}
+
+/// Tells whether a test has completed something, and ends as that has.
+fn tell(flag: Out<c_int>, completed: Option<Outcome>) -> Outcome {
+    flag.set(completed.is_some().into())?;
+    completed.unwrap_or(Ok(()))
+}
+
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
     let what = if code == A::REQUEST_NULL {

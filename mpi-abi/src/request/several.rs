@@ -3,18 +3,19 @@
 use std::ops::Range;
 
 use rwmpi_core::untyped::{Listed, Request, Status};
-use rwmpi_core::{Error, ErrorClass, Result};
+use rwmpi_core::{Error, Result};
 
 use super::in_place::InPlace;
-use super::length;
 use super::results::Results;
+use super::{Mode, length, tell};
 use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::{give, value_of};
 
-/// Requests of a part of an array that were lent out: all that are not null.
+/// Requests of a part of an array that were lent out: all that are not null. What still is in the end is put back as it
+/// is.
 struct Lent<'a, A: Abi> {
     rank: &'a Rank,
     handles: OutArray<A::Handle>,
@@ -29,22 +30,11 @@ impl<'a, A: Abi> Lent<'a, A> {
             if code != A::REQUEST_NULL {
                 match rank.borrow::<A>(code) {
                     Ok(request) => lent.requests.push((index, code, request)),
-                    Err(error) => {
-                        let what = format!("request {index}: {error}");
-                        lent.put_back();
-                        return Err(Error::new(error.class(), what));
-                    }
+                    Err(error) => return Err(Error::new(error.class(), format!("request {index}: {error}"))),
                 }
             }
         }
         Ok(lent)
-    }
-
-    /// Puts all that are still lent out back as they are.
-    fn put_back(self) {
-        self.requests
-            .into_iter()
-            .for_each(|(_, code, request)| self.rank.lane_of(code).requests.restore(code, request));
     }
 
     fn has_active(&self) -> bool {
@@ -70,14 +60,29 @@ impl<'a, A: Abi> Lent<'a, A> {
         self.requests.iter().for_each(|(_, _, request)| listed.request(request));
     }
 
-    fn any_done(&self) -> Option<()> {
-        self.first_done().map(drop)
+    /// Waits until an active one is done, or makes some progress.
+    fn go_on(&self, mode: Mode) -> Result<()> {
+        match mode {
+            Mode::Wait => {
+                let any_done = || self.first_done().map(drop);
+                self.rank.endpoint.wait_for_several(false, |listed| self.list(listed), any_done)
+            }
+            Mode::Test => self.rank.endpoint.progress(),
+        }
     }
 
     /// Takes the result of the one at that place in the list: its index in the program's array, and the result.
     fn finish(&mut self, place: usize) -> (usize, Result<Status>) {
         let (index, code, request) = self.requests.remove(place);
         (index, finish::<A>(self.rank, self.handles, index, code, request))
+    }
+}
+
+impl<A: Abi> Drop for Lent<'_, A> {
+    fn drop(&mut self) {
+        for (_, code, request) in self.requests.drain(..) {
+            self.rank.lane_of(code).requests.restore(code, request);
+        }
     }
 }
 
@@ -99,10 +104,10 @@ fn finish<A: Abi>(
 }
 
 /// Completes all requests, which are done, and those that stand between them.
-fn finish_all<A: Abi>(lent: Lent<'_, A>, range: Range<usize>, mut results: Results<'_, A>) -> Outcome {
+fn finish_all<A: Abi>(mut lent: Lent<'_, A>, range: Range<usize>, mut results: Results<'_, A>) -> Outcome {
     let count = range.end;
-    let Lent { rank, handles, requests } = lent;
-    let mut requests = requests.into_iter().peekable();
+    let (rank, handles) = (lent.rank, lent.handles);
+    let mut requests = std::mem::take(&mut lent.requests).into_iter().peekable();
     for index in range {
         let outcome = match requests.next_if(|(place, ..)| *place == index) {
             Some((_, code, request)) => finish::<A>(rank, handles, index, code, request),
@@ -131,10 +136,7 @@ pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: Sta
         done = lent.done_from(done);
         lent.requests.get(done).map_or(Some(()), |(_, _, request)| rank.endpoint.now_awaits(request))
     };
-    if let Err(error) = rank.endpoint.wait_for_several(true, |listed| lent.list(listed), all_done) {
-        lent.put_back();
-        return Err(error);
-    }
+    rank.endpoint.wait_for_several(true, |listed| lent.list(listed), all_done)?;
     finish_all(lent, completed..length, results)
 }
 
@@ -150,10 +152,11 @@ pub fn testall<A: Abi>(
         return simple.test_all(flag, statuses);
     }
     let lent = Lent::<A>::new(rank, 0..length, handles)?;
-    let progressed = if lent.all_done() { Ok(()) } else { rank.endpoint.progress() };
-    if progressed.is_err() || !lent.all_done() {
-        lent.put_back();
-        progressed?;
+    if !lent.all_done() {
+        lent.go_on(Mode::Test)?;
+    }
+    if !lent.all_done() {
+        drop(lent);
         rank.endpoint.found_nothing()?;
         return flag.set(0);
     }
@@ -161,37 +164,41 @@ pub fn testall<A: Abi>(
     finish_all(lent, 0..length, Results::new(rank, statuses))
 }
 
-/// Completes the first one that is done.
-fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
+/// Completes one: how it has ended, which a wait always knows.
+fn complete_any<A: Abi>(
+    mode: Mode,
+    count: c_int,
+    handles: OutArray<A::Handle>,
+    index: Out<c_int>,
+    status: StatusOut<A>,
+) -> Result<Option<Outcome>> {
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(array) = InPlace::new(rank, length, handles)? {
+        return array.complete_any(mode, index, status);
+    }
+    let mut lent = Lent::<A>::new(rank, 0..length, handles)?;
+    if !lent.has_active() {
+        status.set(&value_of::<A>(&Status::EMPTY));
+        index.set(A::UNDEFINED)?;
+        return Ok(Some(Ok(())));
+    }
+    if lent.first_done().is_none() {
+        lent.go_on(mode)?;
+    }
     let Some(place) = lent.first_done() else {
-        lent.put_back();
-        return Err(Error::new(ErrorClass::Internal, "no request has completed"));
+        drop(lent);
+        rank.endpoint.found_nothing()?;
+        index.set(A::UNDEFINED)?;
+        return Ok(None);
     };
     let (found, outcome) = lent.finish(place);
-    lent.put_back();
     index.set(found as c_int)?;
-    give(outcome, status)
+    Ok(Some(give(outcome, status)))
 }
 
 /// MPI_Waitany (MPI-5.0 section 3.7.5).
 pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
-    let (rank, length) = (rank()?, length(count)?);
-    if let Some(simple) = InPlace::new(rank, length, handles)? {
-        return simple.wait_any(index, status);
-    }
-    let lent = Lent::<A>::new(rank, 0..length, handles)?;
-    if !lent.has_active() {
-        lent.put_back();
-        status.set(&value_of::<A>(&Status::EMPTY));
-        return index.set(A::UNDEFINED);
-    }
-    if lent.first_done().is_none()
-        && let Err(error) = rank.endpoint.wait_for_several(false, |listed| lent.list(listed), || lent.any_done())
-    {
-        lent.put_back();
-        return Err(error);
-    }
-    finish_first(lent, index, status)
+    complete_any(Mode::Wait, count, handles, index, status)?.unwrap_or(Ok(()))
 }
 
 /// MPI_Testany (MPI-5.0 section 3.7.5).
@@ -202,37 +209,30 @@ pub fn testany<A: Abi>(
     flag: Out<c_int>,
     status: StatusOut<A>,
 ) -> Outcome {
-    let (rank, length) = (rank()?, length(count)?);
-    if let Some(simple) = InPlace::new(rank, length, handles)? {
-        return simple.test_any(index, flag, status);
-    }
-    let lent = Lent::<A>::new(rank, 0..length, handles)?;
-    if !lent.has_active() {
-        lent.put_back();
-        status.set(&value_of::<A>(&Status::EMPTY));
-        index.set(A::UNDEFINED)?;
-        return flag.set(1);
-    }
-    let progressed = if lent.first_done().is_some() { Ok(()) } else { rank.endpoint.progress() };
-    if progressed.is_err() || lent.first_done().is_none() {
-        lent.put_back();
-        progressed?;
-        rank.endpoint.found_nothing()?;
-        index.set(A::UNDEFINED)?;
-        return flag.set(0);
-    }
-    flag.set(1)?;
-    finish_first(lent, index, status)
+    tell(flag, complete_any(Mode::Test, count, handles, index, status)?)
 }
 
-/// Completes all that are done.
-fn finish_some<A: Abi>(
-    mut lent: Lent<'_, A>,
+/// Completes all that have come to their end, of which a wait knows at least one.
+fn complete_some<A: Abi>(
+    mode: Mode,
+    count: c_int,
+    handles: OutArray<A::Handle>,
     number: Out<c_int>,
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let mut results = Results::new(lent.rank, statuses);
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(array) = InPlace::new(rank, length, handles)? {
+        return array.complete_some(mode, number, indices, statuses);
+    }
+    let mut lent = Lent::<A>::new(rank, 0..length, handles)?;
+    if !lent.has_active() {
+        return number.set(A::UNDEFINED);
+    }
+    if matches!(mode, Mode::Test) || lent.first_done().is_none() {
+        lent.go_on(mode)?;
+    }
+    let mut results = Results::new(rank, statuses);
     let mut found = 0;
     while let Some(place) = lent.first_done() {
         let (index, outcome) = lent.finish(place);
@@ -240,7 +240,10 @@ fn finish_some<A: Abi>(
         results.note(found, index, outcome);
         found += 1;
     }
-    lent.put_back();
+    drop(lent);
+    if found == 0 {
+        rank.endpoint.found_nothing()?;
+    }
     number.set(found as c_int)?;
     results.outcome(found)
 }
@@ -253,22 +256,7 @@ pub fn waitsome<A: Abi>(
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let (rank, length) = (rank()?, length(count)?);
-    if let Some(simple) = InPlace::new(rank, length, handles)? {
-        return simple.wait_some(number, indices, statuses);
-    }
-    let lent = Lent::<A>::new(rank, 0..length, handles)?;
-    if !lent.has_active() {
-        lent.put_back();
-        return number.set(A::UNDEFINED);
-    }
-    if lent.first_done().is_none()
-        && let Err(error) = rank.endpoint.wait_for_several(false, |listed| lent.list(listed), || lent.any_done())
-    {
-        lent.put_back();
-        return Err(error);
-    }
-    finish_some(lent, number, indices, statuses)
+    complete_some(Mode::Wait, count, handles, number, indices, statuses)
 }
 
 /// MPI_Testsome (MPI-5.0 section 3.7.5).
@@ -279,21 +267,5 @@ pub fn testsome<A: Abi>(
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let (rank, length) = (rank()?, length(count)?);
-    if let Some(simple) = InPlace::new(rank, length, handles)? {
-        return simple.test_some(number, indices, statuses);
-    }
-    let lent = Lent::<A>::new(rank, 0..length, handles)?;
-    if !lent.has_active() {
-        lent.put_back();
-        return number.set(A::UNDEFINED);
-    }
-    if let Err(error) = rank.endpoint.progress() {
-        lent.put_back();
-        return Err(error);
-    }
-    if lent.first_done().is_none() {
-        rank.endpoint.found_nothing()?;
-    }
-    finish_some(lent, number, indices, statuses)
+    complete_some(Mode::Test, count, handles, number, indices, statuses)
 }

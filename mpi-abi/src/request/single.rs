@@ -1,9 +1,10 @@
 //! Completing one request.
 
-use rwmpi_core::untyped::Status;
+use rwmpi_core::untyped::{Request, Status};
 use rwmpi_core::{ErrorClass, Result};
 
 use super::in_place::complete;
+use super::{Mode, tell};
 use crate::argument::{Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -23,49 +24,56 @@ fn complete_at_once<A: Abi>(rank: &Rank, handle: Out<A::Handle>, status: StatusO
     Ok(Some(outcome))
 }
 
-/// MPI_Wait (MPI-5.0 section 3.7.3).
-pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
+/// What a request has come to, if it has come to its end.
+fn finish(rank: &Rank, request: &mut Request) -> Result<Option<Result<Status>>> {
+    if !request.is_done() {
+        rank.endpoint.progress()?;
+    }
+    if !request.is_done() {
+        request.found_nothing(&rank.endpoint)?;
+        return Ok(None);
+    }
+    Ok(Some(request.finish()))
+}
+
+/// Completes a request: how it has ended, which a wait always knows.
+#[inline(always)]
+fn complete_one<A: Abi>(mode: Mode, handle: Out<A::Handle>, status: StatusOut<A>) -> Result<Option<Outcome>> {
     let rank = rank()?;
     if let Some(outcome) = complete_at_once(rank, handle, status)? {
-        return outcome;
+        return Ok(Some(outcome));
     }
     let code = A::code(handle.get()?);
     let mut request = rank.borrow::<A>(code)?;
-    let outcome = request.wait(&rank.endpoint);
-    rank.blame(request.communicator());
-    if let Err(error) = outcome.as_ref().map_err(Clone::clone)
-        && error.class() == ErrorClass::ProcessDiedPending
-    {
-        // The receive goes on.
-        rank.lane_of(code).requests.restore(code, request);
-        return Err(error);
+    let ended = match mode {
+        Mode::Wait => match request.wait(&rank.endpoint) {
+            // The receive goes on.
+            Err(error) if error.class() == ErrorClass::ProcessDiedPending => Err(error),
+            outcome => Ok(Some(outcome)),
+        },
+        Mode::Test => finish(rank, &mut request),
+    };
+    if !matches!(ended, Ok(None)) {
+        rank.blame(request.communicator());
     }
-    handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
-    give(outcome, status)
+    match ended {
+        Ok(Some(outcome)) => {
+            handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
+            Ok(Some(give(outcome, status)))
+        }
+        goes_on => {
+            rank.lane_of(code).requests.restore(code, request);
+            goes_on.map(|_| None)
+        }
+    }
+}
+
+/// MPI_Wait (MPI-5.0 section 3.7.3).
+pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
+    complete_one(Mode::Wait, handle, status)?.unwrap_or(Ok(()))
 }
 
 /// MPI_Test (MPI-5.0 section 3.7.3).
 pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
-    let rank = rank()?;
-    if let Some(outcome) = complete_at_once(rank, handle, status)? {
-        flag.set(1)?;
-        return outcome;
-    }
-    let code = A::code(handle.get()?);
-    let mut request = rank.borrow::<A>(code)?;
-    let progressed = if request.is_done() { Ok(()) } else { rank.endpoint.progress() };
-    if progressed.is_err() || !request.is_done() {
-        let waits = progressed.and_then(|()| request.found_nothing(&rank.endpoint));
-        if waits.is_err() {
-            rank.blame(request.communicator());
-        }
-        rank.lane_of(code).requests.restore(code, request);
-        waits?;
-        return flag.set(0);
-    }
-    let outcome = request.finish();
-    rank.blame(request.communicator());
-    handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
-    flag.set(1)?;
-    give(outcome, status)
+    tell(flag, complete_one(Mode::Test, handle, status)?)
 }
