@@ -4,9 +4,9 @@
 use rwmpi_transport::{WriteSpan, settings};
 
 use crate::activity::Call;
-use crate::collective::direct;
 use crate::communicator::{comparison_tag, context};
 use crate::{Communicator, Result, Universe};
+use rwmpi_collective::direct;
 
 /// Whether ranks of the job that this process is in are to be checked.
 pub(crate) fn is_on() -> bool {

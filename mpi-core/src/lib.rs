@@ -53,7 +53,6 @@ pub mod reduction;
 mod request;
 mod scope;
 mod several;
-mod shared_buffer;
 mod spawn;
 mod spawn_hints;
 mod staged;
@@ -107,6 +106,8 @@ pub use rwmpi_engine::{Mark, Signature, event, tuning};
 pub use rwmpi_transport::port::PortPlace;
 // What front ends of other languages share a rank by.
 pub use progress_thread::Progress;
+/// Made by [`Universe::alloc`].
+pub use rwmpi_rank::Buffer;
 #[doc(hidden)]
 pub use rwmpi_transport::{
     BigLock, BigLocks, Held, IdleGuard, MOST_LANES, Observer, ProgressThread, SleepState, settings,
@@ -115,7 +116,6 @@ pub use scope::{Scope, scope};
 #[doc(hidden)]
 pub use select::file::{FileHint, FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
-pub use shared_buffer::Buffer;
 #[doc(hidden)]
 pub use spawn::RanksStarted;
 pub use status::Status;

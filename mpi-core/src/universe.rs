@@ -16,7 +16,6 @@ use rwmpi_transport::{BigLocks, JobError, JobFabric, Membership, NodeFabric, Pub
 
 use crate::activity::{Call, Target};
 use crate::checking;
-use crate::collective::{Team, tree};
 use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
 use crate::event::Observer;
@@ -26,6 +25,7 @@ use crate::profile::Recorder;
 use crate::profile::recorded::WAYS;
 use crate::tuning::Tuning;
 use crate::{Buffer, Pod, Result};
+use rwmpi_collective::{Team, tree};
 
 /// How messages travel (MPI/MBCF thesis, chapter 3 and section 4.1).
 #[doc = example!(1
@@ -390,6 +390,12 @@ impl Universe {
 
     /// Memory that every rank of the node can write into directly: `len` zeroed elements. Falls back to ordinary memory
     /// if the shared heap is exhausted. Messages received into or sent from it need no system call.
+    #[doc = example!(1
+        "let mut field: rwmpi::Buffer<f64> = universe.alloc(1000);"
+        "field[1..].fill(0.5);"
+        "assert_eq!((field.len(), field[0], field[999]), (1000, 0.0, 0.5));"
+        "println!(\"neighbours on this node write straight into it: {}\", field.is_shared());"
+    )]
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::new(self.world.process().engine().heap(), len)
     }

@@ -18,12 +18,13 @@ pub const LOOM_QUICK: &str = "3";
 pub const LOOM_DEEP: &str = "5";
 
 /// Packages for users, those that others need first.
-const PUBLISHED: [&str; 11] = [
+const PUBLISHED: [&str; 12] = [
     "rwmpi-transport",
     "rwmpi-protocol",
     "rwmpi-derive",
     "rwmpi-engine",
     "rwmpi-rank",
+    "rwmpi-collective",
     "rwmpi-core",
     "rwmpi-io",
     "rwmpi-heap",

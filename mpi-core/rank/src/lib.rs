@@ -24,6 +24,7 @@ mod numbers;
 pub mod process;
 pub mod profile;
 mod progress_thread;
+mod shared_buffer;
 mod streams;
 mod wakers;
 
@@ -33,4 +34,5 @@ pub use process::failures::notice;
 pub use process::lanes::Lanes;
 use rwmpi_engine as engine;
 use rwmpi_engine::{task, tuning, waiting};
+pub use shared_buffer::Buffer;
 pub use streams::{Stream, Streams, TAGS};

@@ -8,10 +8,9 @@
 
 use std::any::type_name;
 
+use rwmpi_collective::{Named, Outcome, Sibling, Team, Told, short};
 use rwmpi_transport::WriteSpan;
 
-use super::allgather::short;
-use super::{Outcome, Team};
 use crate::activity::{self, Call};
 use crate::communicator::{comparison_tag, context};
 use crate::reduction::{Operation, Predefined};
@@ -25,57 +24,8 @@ pub(crate) enum CallForm {
     Persistent,
 }
 
-/// Which it is of the collectives that have a [`Call`] in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sibling {
-    First,
-    /// A scan without the own data; a neighbourhood exchange with a part for each.
-    Second,
-}
-
-/// What a rank is about to do, as far as the other ranks have to do the same.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
-    call: Call,
-    sibling: Sibling,
-    root: u64,
-    operation: u64,
-    bytes: u64,
-}
-
 /// A word that says nothing, as what it is about does not matter, or is not known.
 const NOTHING: u64 = u64::MAX;
-
-impl Told {
-    pub(crate) fn new(call: Call) -> Told {
-        Told { call, sibling: Sibling::First, root: NOTHING, operation: NOTHING, bytes: NOTHING }
-    }
-
-    pub(crate) fn call(&self) -> Call {
-        self.call
-    }
-
-    pub(crate) fn sibling(self, sibling: Sibling) -> Told {
-        Told { sibling, ..self }
-    }
-
-    pub(crate) fn root(self, root: usize) -> Told {
-        Told { root: root as u64, ..self }
-    }
-
-    pub(crate) fn operation(self, operation: Option<Named>) -> Told {
-        Told { operation: operation.map_or(NOTHING, |Named(number)| number), ..self }
-    }
-
-    /// How many bytes all ranks have to give or expect, if it is as many.
-    pub(crate) fn bytes(self, bytes: Option<u64>) -> Told {
-        Told { bytes: bytes.unwrap_or(NOTHING), ..self }
-    }
-}
-
-/// An operation that can be told from others: its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Named(u64);
 
 /// In place of the number of an operation of MPI: a function that C made an operation of. Each process has it at
 /// another place, so all of them are one.
@@ -110,23 +60,21 @@ fn path<F>(_: &F) -> &'static str {
     full.split('<').next().unwrap_or(full)
 }
 
-impl Named {
-    /// The operation that this function is, if it is one of `op`: whatever else a program passes may do the same as
-    /// another.
-    pub(crate) fn of_function<F>(function: &F) -> Option<Named> {
-        let known = [path(&op::sum::<u8>), path(&op::product::<u8>), path(&op::max::<u8>), path(&op::min::<u8>)];
-        let place = known.iter().position(|known| *known == path(function))?;
-        Some(IN_RUST[place].0.into())
-    }
+/// The operation that this function is, if it is one of `op`: whatever else a program passes may do the same as
+/// another.
+pub(super) fn named<F>(function: &F) -> Option<Named> {
+    let known = [path(&op::sum::<u8>), path(&op::product::<u8>), path(&op::max::<u8>), path(&op::min::<u8>)];
+    let place = known.iter().position(|known| *known == path(function))?;
+    Some(IN_RUST[place].0.into())
+}
 
-    fn words(self, of_mpi: bool) -> &'static str {
-        let predefined = Predefined::ALL.get(self.0 as usize);
-        let in_rust = IN_RUST.iter().find(|(operation, _)| !of_mpi && Some(operation) == predefined);
-        match (in_rust, predefined) {
-            (Some((_, name)), _) => name,
-            (None, Some(predefined)) => predefined.name(),
-            (None, None) => "an operation of its own",
-        }
+fn words(Named(number): Named, of_mpi: bool) -> &'static str {
+    let predefined = Predefined::ALL.get(number as usize);
+    let in_rust = IN_RUST.iter().find(|(operation, _)| !of_mpi && Some(operation) == predefined);
+    match (in_rust, predefined) {
+        (Some((_, name)), _) => name,
+        (None, Some(predefined)) => predefined.name(),
+        (None, None) => "an operation of its own",
     }
 }
 
@@ -139,7 +87,8 @@ type Signature = [u64; WORDS];
 fn signature(told: Told, form: CallForm, function: Option<&str>) -> Signature {
     let mut words = [0; WORDS];
     words[0] = told.call as u64 | (told.sibling as u64) << 8 | (form as u64) << 16;
-    words[1..WORDS - NAME].copy_from_slice(&[told.root, told.operation, told.bytes]);
+    let known = [told.root.map(|root| root as u64), told.operation.map(|Named(number)| number), told.bytes];
+    words[1..WORDS - NAME].copy_from_slice(&known.map(|word| word.unwrap_or(NOTHING)));
     let function = function.unwrap_or_default().as_bytes();
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words[WORDS - NAME..]);
     bytes.iter_mut().zip(function).for_each(|(byte, letter)| *byte = *letter);
@@ -188,7 +137,7 @@ fn difference(all: &[Signature]) -> Option<String> {
         return Some(format!("{name} has two roots: rank {first} names {}, and rank {second} {}", one[1], other[1]));
     }
     if let Some((first, one, second, other)) = differing(2) {
-        let [one, other] = [one, other].map(|signature| Named(signature[2]).words(of_mpi));
+        let [one, other] = [one, other].map(|signature| words(Named(signature[2]), of_mpi));
         return Some(format!("{name} has two operations: rank {first} names {one}, and rank {second} {other}"));
     }
     let (first, one, second, other) = differing(3)?;
@@ -305,13 +254,13 @@ mod tests {
         assert_eq!(operation, "MPI_Reduce has two operations: rank 0 names MPI_SUM, and rank 2 MPI_MAX");
         let long = said(CallForm::Persistent, Some("MPI_Neighbor_alltoallw_init_and_more_than_fits"), reduce).unwrap();
         assert!(long.starts_with("rank 0 calls MPI_Neighbor_alltoallw_init"), "{long}");
-        assert_eq!(MADE_IN_C.words(true), "an operation of its own");
+        assert_eq!(words(MADE_IN_C, true), "an operation of its own");
     }
 
     #[test]
     fn functions_of_op_are_known_and_no_others() {
-        assert_eq!(Named::of_function(&op::sum::<f64>), Some(Predefined::Sum.into()));
-        assert_eq!(Named::of_function(&op::min::<i8>), Some(Predefined::Min.into()));
-        assert_eq!(Named::of_function(&|a: &u8, b: &u8| a + b), None);
+        assert_eq!(named(&op::sum::<f64>), Some(Predefined::Sum.into()));
+        assert_eq!(named(&op::min::<i8>), Some(Predefined::Min.into()));
+        assert_eq!(named(&|a: &u8, b: &u8| a + b), None);
     }
 }

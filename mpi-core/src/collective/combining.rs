@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use rwmpi_collective::{Flights, Named, Reduction, Team};
 use rwmpi_transport::ReadSpan;
 
-use super::checking::Named;
-use super::reduction::{Mishap, Reduction};
-use super::team::{Flights, Team};
+use super::checking::named;
+use super::mishap::Mishap;
 use crate::Message;
 use crate::engine::Failure;
 use crate::message::{CodecError, Parcel, Place};
@@ -63,7 +63,7 @@ impl<T: Message, F: Fn(&T, &T) -> T> Reduction for Combining<T, F> {
     }
 
     fn named(&self) -> Option<Named> {
-        Named::of_function(&self.function)
+        named(&self.function)
     }
 
     fn failure(&self) -> Option<Failure> {
@@ -184,13 +184,17 @@ impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
             self.note(Obstacle::Elsewhere(from));
             return Ok(None);
         }
-        let Some(place) = Place::new(length as usize) else {
+        let Some(mut place) = Place::<T>::new(length as usize) else {
             self.note(Obstacle::Codec(CodecError::new(format!("there is no memory for {length} bytes"))));
             return Ok(None);
         };
-        let value = match team.receive_value(place, from).await? {
-            Some(value) => value.map_err(Obstacle::Codec),
-            None => Err(Obstacle::Elsewhere(from)),
+        team.receive(place.span(), from).await?;
+        // Without trouble the message was as long as the place.
+        let value = if team.is_in_trouble() {
+            Err(Obstacle::Elsewhere(from))
+        } else {
+            let len = place.len();
+            place.value(len).map_err(Obstacle::Codec)
         };
         Ok(value.map_err(|obstacle| self.note(obstacle)).ok())
     }

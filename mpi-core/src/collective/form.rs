@@ -1,7 +1,8 @@
 //! How a collective is called that has been described: its caller waits for it ([`Waiting`]), or starts it in a scope
 //! and goes on.
 
-use super::described::{Described, Typed};
+use rwmpi_collective::{Described, Typed};
+
 use crate::{Communicator, Request, Result, Scope, Status};
 
 /// How a collective is called that uses buffers which are borrowed for `'a`.

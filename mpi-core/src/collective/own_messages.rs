@@ -1,15 +1,11 @@
 //! Collectives of values that are their own messages, as numbers are: they need no message of their length, and are
 //! described where they lie, as buffers are (`described`). What goes for all other values is in `values`.
 
+use rwmpi_collective::{Allgather, Allreduce, Broadcast, Described, Gather, Reduce};
 use rwmpi_transport::ReadSpan;
 
-use super::allgather::Allgather;
-use super::broadcast::Broadcast;
 use super::combining::Combining;
-use super::described::Described;
 use super::form::{Form, Waiting};
-use super::gather::Gather;
-use super::reduce::{Allreduce, Reduce};
 use crate::activity::Call;
 use crate::message::Place;
 use crate::{Communicator, Message, Result};

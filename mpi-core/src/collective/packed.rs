@@ -2,13 +2,9 @@
 //! made at the end.
 #![allow(unsafe_code)]
 
+use rwmpi_collective::{Described, Epoch, Outcome, Team, Told};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::Outcome;
-use super::checking::Told;
-use super::described::Described;
-use super::slots::Epoch;
-use super::team::Team;
 use crate::Datatype;
 use crate::activity::Call;
 use crate::engine::Failure;

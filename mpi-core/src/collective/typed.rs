@@ -3,20 +3,16 @@
 //! Every one has at most one buffer of values to give and one for its result. Values of a type that travels as it lies
 //! are described where they are, others where they are packed.
 
+use rwmpi_collective::{
+    Allgather, Allreduce, Alltoall, Barrier, Broadcast, Consecutive, Described, Gather, Reduce, ReduceScatter, Scan,
+    Scatter,
+};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Parts;
-use super::allgather::Allgather;
-use super::alltoall::Alltoall;
-use super::barrier::Barrier;
-use super::broadcast::Broadcast;
-use super::described::Described;
+use super::elementwise::Elementwise;
 use super::form::Form;
-use super::gather::{Gather, Scatter};
 use super::packed::Packed;
-use super::reduce::{Allreduce, Consecutive, Reduce, ReduceScatter};
-use super::reduction::Elementwise;
-use super::scan::Scan;
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 use crate::plain::Direct;

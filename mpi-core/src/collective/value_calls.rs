@@ -3,11 +3,12 @@
 
 use std::pin::pin;
 
-use super::checking::{CallForm, Named, Sibling, Told};
+use rwmpi_collective::{Sibling, Team, Told, Trouble};
+
+use super::checking::{CallForm, named};
 use super::own_messages::are_messages;
 use super::places::Parcels;
 use super::values::Values;
-use super::{Team, Trouble};
 use crate::activity::Call;
 use crate::apart::apart;
 use crate::message::Parcel;
@@ -36,13 +37,13 @@ fn scan<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<(T, Op
 }
 
 fn scanning<F>(sibling: Sibling, op: &F) -> Told {
-    Told::new(Call::Scan).sibling(sibling).operation(Named::of_function(op))
+    Told::new(Call::Scan).sibling(sibling).operation(named(op))
 }
 
 impl Communicator {
     /// The blocking form of a collective of values.
     fn complete_values<R>(&self, told: Told, size: usize, plan: impl ValuePlan<R>) -> Result<R> {
-        let call = told.call();
+        let call = told.call;
         self.check_one_group(call)?;
         self.begin(call, size);
         self.compare_calls(CallForm::Blocking, || told).map_err(self.failed(call))?;
@@ -62,7 +63,7 @@ impl Communicator {
         size: usize,
         plan: impl ValuePlan<R> + 'static,
     ) -> Result<Request<'static, R>> {
-        let call = told.call();
+        let call = told.call;
         self.check_one_group(call)?;
         self.begin(call, size);
         let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
@@ -128,7 +129,7 @@ impl Communicator {
         match are_messages::<T>() {
             true => self.allreduce_message(value, op),
             false => self.complete_values(
-                Told::new(Call::Allreduce).operation(Named::of_function(&op)),
+                Told::new(Call::Allreduce).operation(named(&op)),
                 size_of::<T>(),
                 allreduce(value, op),
             ),
@@ -146,11 +147,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        self.start_values(
-            Told::new(Call::Allreduce).operation(Named::of_function(&op)),
-            size_of::<T>(),
-            allreduce(value, op),
-        )
+        self.start_values(Told::new(Call::Allreduce).operation(named(&op)), size_of::<T>(), allreduce(value, op))
     }
 
     /// As [`Communicator::allreduce_value`], at `root` only.
@@ -165,7 +162,7 @@ impl Communicator {
         match are_messages::<T>() {
             true => self.reduce_message(value, op, root),
             false => self.complete_values(
-                Told::new(Call::Reduce).root(root).operation(Named::of_function(&op)),
+                Told::new(Call::Reduce).root(root).operation(named(&op)),
                 size_of::<T>(),
                 reduce(value, op, root),
             ),
@@ -185,7 +182,7 @@ impl Communicator {
     ) -> Result<Request<'static, Option<T>>> {
         self.check_root(Call::Reduce, root)?;
         self.start_values(
-            Told::new(Call::Reduce).root(root).operation(Named::of_function(&op)),
+            Told::new(Call::Reduce).root(root).operation(named(&op)),
             size_of::<T>(),
             reduce(value, op, root),
         )

@@ -10,14 +10,14 @@
 use std::any::type_name;
 use std::panic::resume_unwind;
 
+use rwmpi_collective::{
+    Reduction, Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours, gather, reduce,
+    scatter,
+};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::combining::{AnyLength, Combining, NOTHING, Obstacle};
 use super::places::{Parcels, Places};
-use super::reduction::Reduction;
-use super::{
-    Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours, gather, reduce, scatter,
-};
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};

@@ -2,10 +2,10 @@
 
 use super::Communicator;
 use crate::activity::{Call, Target};
-use crate::collective::{Team, broadcast};
 use crate::engine::Failure;
 use crate::group::Group;
 use crate::process::Process;
+use rwmpi_collective::{Team, broadcast};
 pub(crate) use rwmpi_rank::context::*;
 
 /// A context that has been agreed on.

@@ -13,10 +13,10 @@ use super::context::{Creators, FIRST_GIVEN, FROM_GROUPS, all_members, usable};
 use super::meeting::{Brought, Meeting};
 use crate::Result;
 use crate::activity::Call;
-use crate::collective::tree;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 use crate::process::Process;
+use rwmpi_collective::tree;
 
 impl Communicator {
     /// An intercommunicator of this communicator's group and another one (MPI_Intercomm_create). Collective over both.

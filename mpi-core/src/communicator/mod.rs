@@ -19,7 +19,6 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::{OnceNodes, OnceSlots, Slots};
 use crate::engine::Failure;
 use crate::engine::context::AGREEMENT;
 use crate::error::Error;
@@ -30,6 +29,7 @@ use crate::select::file::FileWays;
 use crate::{Info, Result, Topology};
 pub(crate) use context::{LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, usable};
 pub use create::SplitType;
+use rwmpi_collective::{OnceNodes, OnceSlots, Slots};
 
 /// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.
 ///

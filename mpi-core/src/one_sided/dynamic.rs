@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use super::memory::Span;
 use super::{Fence, Lock, LockAll, LockKind, State, TargetMemory, Window, element};
-use crate::shared_buffer::Buffer;
+use crate::Buffer;
 use crate::{Communicator, Datatype, Destination, ErrorClass, Info, Result};
 
 /// A window without memory, to which each rank attaches some when it needs it, without the others' help

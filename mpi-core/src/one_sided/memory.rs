@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use crate::Buffer;
 use crate::datatype;
-use crate::shared_buffer::Buffer;
 use crate::untyped::Elements;
 use crate::window::Window as Untyped;
 use crate::{Communicator, Datatype, ErrorClass, Info, Result};

@@ -4,11 +4,11 @@
 use std::cell::Cell;
 
 use super::{Arithmetic, Operation, Predefined, UserOperation};
-use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, pack, unpack};
 use crate::engine::Failure;
 use crate::untyped::Runs;
 use crate::{Error, ErrorClass, Result};
+use rwmpi_collective::{InPlace, Reduction};
 
 /// Elements that are not a run of bytes are combined in portions of so many bytes.
 const PORTION: usize = 32 << 10;
@@ -98,8 +98,9 @@ impl Reduction for Applied {
         }
     }
 
-    fn where_it_lies(&self) -> Option<Arithmetic> {
-        match self.operation {
+    #[inline]
+    fn where_it_lies(&self) -> Option<&dyn InPlace> {
+        match &self.operation {
             Bound::Arithmetic(arithmetic) => Some(arithmetic),
             Bound::Predefined(..) | Bound::User(..) => None,
         }
@@ -122,7 +123,7 @@ impl Reduction for Applied {
 /// elements.
 pub fn reduce_local_runs(operation: Predefined, datatype: &Datatype, from: Runs, inout: Runs) -> Option<()> {
     let (arithmetic, kept) = (operation.arithmetic_on(datatype)?, inout.block(0));
-    arithmetic.combine(from.block(0).as_read(), kept.as_read(), kept);
+    arithmetic.combine(from.block(0).as_read().into(), kept.as_read().into(), kept);
     Some(())
 }
 

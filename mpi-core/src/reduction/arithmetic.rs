@@ -11,8 +11,8 @@ use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
-use crate::collective::{Named, Reduction};
 use crate::datatype::{Basic, Number};
+use rwmpi_collective::{InPlace, Named, Reduction};
 
 /// What lies in `N` bytes of memory.
 pub(super) trait Bits<const N: usize>: Copy {
@@ -157,18 +157,12 @@ impl Arithmetic {
     pub(super) const fn new(operation: Predefined, basic: Basic) -> Self {
         Arithmetic { operation, number: basic.number(), element: basic.size() as u8 }
     }
+}
 
-    /// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, but must not overlap it otherwise.
-    ///
+impl InPlace for Arithmetic {
     /// Where numbers are equal but not the same (zeros with signs), or are no numbers, the order of the operands makes
     /// sure that all ranks come to the same result.
-    pub(crate) fn combine<'a>(
-        self,
-        earlier: impl Into<LentSpan<'a>>,
-        later: impl Into<LentSpan<'a>>,
-        kept: WriteSpan<'a>,
-    ) {
-        let (earlier, later) = (earlier.into(), later.into());
+    fn combine(&self, earlier: LentSpan<'_>, later: LentSpan<'_>, kept: WriteSpan<'_>) {
         combine(self.operation, self.number, Operands { earlier, later, kept });
     }
 }
@@ -176,16 +170,17 @@ impl Arithmetic {
 impl Reduction for Arithmetic {
     fn append(&self, kept: &mut [u8], later: &[u8]) {
         let kept = WriteSpan::from(kept);
-        self.combine(kept.as_read(), ReadSpan::from(later), kept);
+        self.combine(kept.as_read().into(), ReadSpan::from(later).into(), kept);
     }
 
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
         let kept = WriteSpan::from(kept);
-        self.combine(ReadSpan::from(earlier), kept.as_read(), kept);
+        self.combine(ReadSpan::from(earlier).into(), kept.as_read().into(), kept);
     }
 
-    fn where_it_lies(&self) -> Option<Arithmetic> {
-        Some(*self)
+    #[inline]
+    fn where_it_lies(&self) -> Option<&dyn InPlace> {
+        Some(self)
     }
 
     fn element(&self) -> usize {

@@ -9,8 +9,8 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::*;
 use crate::ErrorClass;
-use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, Number};
+use rwmpi_collective::Reduction;
 
 fn applied(operation: Predefined, basic: Basic) -> Applied {
     Operation::Predefined(operation).on(&Datatype::basic(basic)).unwrap()
@@ -28,8 +28,8 @@ fn combine<T: Pod>(operation: Predefined, basic: Basic, a: &[T], b: &[T]) -> Vec
     if let Some(arithmetic) = applied.where_it_lies() {
         let mut apart = vec![0; appended.len()];
         arithmetic.combine(
-            ReadSpan::from(cast_slice(a)),
-            ReadSpan::from(cast_slice(b)),
+            ReadSpan::from(cast_slice(a)).into(),
+            ReadSpan::from(cast_slice(b)).into(),
             WriteSpan::from(&mut apart[..]),
         );
         assert_eq!(appended, apart, "in another place");

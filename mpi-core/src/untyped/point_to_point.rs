@@ -6,11 +6,11 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::elements::{lasting, read_span_of, write_span_of};
 use super::{Elements, Endpoint, Request, Runs, SimpleRequest, Started, Status};
 use crate::activity::{Call, Target};
-use crate::collective::Scratch;
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::partner::{receive_target, send_target};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Mark, Result, Source, TagSelector};
+use rwmpi_collective::Scratch;
 
 /// How a send relates to its receive (MPI-5.0 section 3.4). A *ready* send is a standard one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

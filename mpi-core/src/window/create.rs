@@ -15,11 +15,11 @@ use super::dynamic::Attached;
 use super::elsewhere::Elsewhere;
 use super::target::{Memory, Target};
 use super::{Flavour, Shared, Window};
+use crate::Buffer;
 use crate::activity::Call;
 use crate::attribute::Attributes;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorClass};
-use crate::shared_buffer::Buffer;
 use crate::untyped::window_memory;
 use crate::{Info, Result};
 

@@ -13,9 +13,9 @@ use rwmpi_transport::{ReadSpan, RemoteAddress};
 use super::create::OUT_OF_REACH_OF_OTHERS;
 use super::target::Memory;
 use super::{Flavour, Window};
+use crate::Buffer;
 use crate::engine::JobEngine;
 use crate::error::ErrorClass;
-use crate::shared_buffer::Buffer;
 use crate::untyped::window_memory;
 use crate::{Error, Result};
 

@@ -1,5 +1,6 @@
 //! What an operation of the accumulate family does to one element, and to many under a lock.
 
+use rwmpi_collective::InPlace;
 use rwmpi_transport::{AtomicWord, ReadSpan, WriteSpan};
 
 use crate::datatype::{Basic, Number};
@@ -135,7 +136,7 @@ impl Change {
     /// Changes elements that lie side by side, while nobody else does, if it [has a loop](Change::has_loop) for that.
     pub(super) fn on_run(&self, kept: WriteSpan<'_>, operands: ReadSpan<'_>) {
         match self.operation.arithmetic(self.basic) {
-            Some(arithmetic) => arithmetic.combine(kept.as_read(), operands, kept),
+            Some(arithmetic) => arithmetic.combine(kept.as_read().into(), operands.into(), kept),
             None if self.replaces() => operands.copy_long_to(kept),
             None => debug_assert!(self.is_nothing(), "pairs have no loop"),
         }

@@ -46,10 +46,10 @@ pub use transfer::Remote;
 #[cfg(any(test, fuzzing))]
 pub(crate) use elsewhere::read_request;
 
+use crate::Buffer;
 use crate::attribute::Attributes;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorClass};
-use crate::shared_buffer::Buffer;
 use crate::{Destination, Group, Info, Result};
 use control::Control;
 use elsewhere::Elsewhere;

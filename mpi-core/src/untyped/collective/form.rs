@@ -1,8 +1,9 @@
 //! What becomes of a collective that has been described: its caller waits for it, or starts it and goes on.
 
+use rwmpi_collective::Described;
+
 use super::super::Request;
 use crate::apart::apart;
-use crate::collective::Described;
 use crate::{Communicator, Result};
 
 /// How such a collective is called.

@@ -12,14 +12,16 @@ mod short;
 mod staged;
 mod told;
 
+pub use rwmpi_collective::Root;
+use rwmpi_collective::{Groups, Team};
+
 pub use form::{Blocking, Form, Nonblocking};
 pub use request::PersistentCollective;
 pub use staged::Blocks;
 
 use super::{Elements, Runs};
 use crate::activity::Call;
-pub use crate::collective::Root;
-use crate::collective::{CallForm, Groups, Team};
+use crate::collective::CallForm;
 use crate::reduction::{Applied, Operation};
 use crate::{Communicator, Result};
 

@@ -1,14 +1,11 @@
 //! What collectives do with elements: stage them as runs of bytes, run the algorithm, put the result where it belongs.
 
+use rwmpi_collective::{self as collective, Consecutive, Groups, Outcome, Reduction, Root, Scratch, Team, Trouble};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::{Blocks, Staged};
 use super::{Collective, Elements, Neighbourhood, Prepared, Ranks};
 use crate::apart::apart;
-use crate::collective::{self, Consecutive, Groups, Reduction, Root, Scratch, Team, Trouble};
-use crate::engine::Failure;
-
-type Outcome = Result<(), Failure>;
 
 pub(super) async fn perform(prepared: &Prepared, ranks: Ranks<'_>) -> Outcome {
     if let Some(operation) = &prepared.operation {

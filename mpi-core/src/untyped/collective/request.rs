@@ -2,12 +2,14 @@
 
 use std::rc::Rc;
 
+use rwmpi_collective::Team;
+
 use super::super::Request;
 use super::perform::perform;
 use super::{Collective, Prepared};
 use crate::activity::Call;
 use crate::apart::apart;
-use crate::collective::{CallForm, Team};
+use crate::collective::CallForm;
 use crate::task::Work;
 use crate::{Communicator, Result};
 

@@ -5,13 +5,13 @@
 //! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has
 //! happened, and the call is [`Communicator::collective`]'s to make.
 
+use rwmpi_collective::{
+    Allgather, Allreduce, Alltoall, Barrier, Broadcast, Consecutive, Gather, Reduce, ReduceScatter, Scan, Scatter,
+};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Runs;
 use super::form::Form;
-use crate::collective::{
-    Allgather, Allreduce, Alltoall, Barrier, Broadcast, Consecutive, Gather, Reduce, ReduceScatter, Scan, Scatter,
-};
 use crate::datatype::Datatype;
 use crate::reduction::Predefined;
 use crate::{Communicator, Result};

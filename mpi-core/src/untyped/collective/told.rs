@@ -1,8 +1,9 @@
 //! What ranks tell each other of a collective, where the job is checked.
 
-use super::{Blocks, Collective, Elements, Root};
+use rwmpi_collective::{Root, Sibling, Told};
+
+use super::{Blocks, Collective, Elements};
 use crate::Communicator;
-use crate::collective::{Sibling, Told};
 
 fn bytes(elements: &Elements) -> u64 {
     elements.count().saturating_mul(elements.datatype().size())
