@@ -5,8 +5,6 @@ use std::fmt;
 use rwmpi_transport::PushError;
 
 use crate::Status;
-use crate::activity::Call;
-use crate::communicator::Communicator;
 use crate::engine::Failure;
 
 /// The error classes of MPI that this library reports (MPI-5.0 section 9.4).
@@ -202,24 +200,6 @@ impl Error {
     pub(crate) fn of_message(mut self, status: Status) -> Self {
         self.0.status = Some(status);
         self
-    }
-
-    /// An argument of `call` that can't be used.
-    #[cold]
-    pub(crate) fn argument(class: ErrorClass, communicator: &Communicator, call: Call, what: String) -> Self {
-        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.description());
-        Error::new(class, text)
-    }
-
-    /// What the engine reports, in ranks of the communicator.
-    #[cold]
-    pub(crate) fn failure(communicator: &Communicator, call: Call, failure: Failure) -> Self {
-        let (class, what) = describe(&failure, |peer| communicator.rank_of(peer));
-        let error = Error::argument(class, communicator, call, what);
-        match failure.received() {
-            Some(completion) if call == Call::Receive => error.of_message(Status::new(communicator, completion)),
-            _ => error,
-        }
     }
 }
 

@@ -102,7 +102,7 @@ impl InFlight<Status> for Sent {
         let process = self.communicator.process();
         let id = self.operation.take_if(|id| process.has_completed(*id))?;
         let completed = process.wait(id).map_err(self.communicator.failed(Call::Send));
-        Some(completed.map(|completion| Status::new(&self.communicator, completion)))
+        Some(completed.map(|completion| self.communicator.status_of(completion)))
     }
 
     fn place(&self) -> Option<(Communicator, Call)> {

@@ -147,7 +147,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> Exchange<T, B> {
             let failed = |place| Failure::NoValue { place: Some(place), of: std::any::type_name::<T>() };
             unpack(arrived, buffer).map_err(failed).map_err(self.communicator.failed(self.call))?;
         }
-        Ok(Status::new(&self.communicator, completion))
+        Ok(self.communicator.status_of(completion))
     }
 }
 

@@ -238,8 +238,8 @@ impl Communicator {
         unpack: impl FnOnce(u64) -> std::result::Result<(), Failure>,
     ) -> Result<Status> {
         match checked::<T>(&completion).and_then(|()| unpack(completion.bytes)) {
-            Ok(()) => Ok(Status::new(self, completion)),
-            Err(failure) => Err(self.failed(Call::Receive)(failure).of_message(Status::new(self, completion))),
+            Ok(()) => Ok(self.status_of(completion)),
+            Err(failure) => Err(self.failed(Call::Receive)(failure).of_message(self.status_of(completion))),
         }
     }
 
@@ -273,9 +273,9 @@ impl Communicator {
         }
         // SAFETY: all bytes of the value were written when it was made, whatever a peer has written since.
         match unsafe { T::FORM.itself(value, completion.bytes as usize) } {
-            Ok(value) => Ok((value, Status::new(self, completion))),
+            Ok(value) => Ok((value, self.status_of(completion))),
             Err(error) => {
-                let source = Status::new(self, completion).source();
+                let source = self.status_of(completion).source();
                 Err(self.not_decoded::<T>(Call::Receive, completion.bytes as usize, source, &error))
             }
         }
@@ -316,7 +316,7 @@ impl Communicator {
         if let Err(failure) = said_of_value::<T>(&completion) {
             return Err(self.failed(Call::Receive)(failure));
         }
-        let (bytes, status) = (completion.bytes as usize, Status::new(self, completion));
+        let (bytes, status) = (completion.bytes as usize, self.status_of(completion));
         match place.value(bytes) {
             Ok(value) => Ok((value, status)),
             Err(error) => Err(self.not_decoded::<T>(Call::Receive, bytes, status.source(), &error)),

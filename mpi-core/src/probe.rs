@@ -51,7 +51,7 @@ impl Communicator {
         drop(self.process().enter(call, receive_target(source, tag), pattern.context, 0));
         let found =
             self.process().wait_for_awaited(Awaited::Message(pattern), || self.process().engine().probe(&pattern));
-        found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+        found.map(|completion| self.status_of(completion)).map_err(self.failed(call))
     }
 
     /// As [`Communicator::probe`], without waiting (MPI_Iprobe).
@@ -72,7 +72,7 @@ impl Communicator {
             .process()
             .look_for(Awaited::Message(pattern), |engine| engine.probe(&pattern))
             .map_err(self.failed(call))?;
-        Ok(found.map(|completion| Status::new(self, completion)))
+        Ok(found.map(|completion| self.status_of(completion)))
     }
 
     /// Waits for a message and takes it, so that only the holder of the result can receive it (MPI_Mprobe).
@@ -92,7 +92,7 @@ impl Communicator {
             .process()
             .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));
         let (message, completion) = found.map_err(self.failed(call))?;
-        Ok(Some(MatchedMessage { message, status: Status::new(self, completion) }))
+        Ok(Some(MatchedMessage { message, status: self.status_of(completion) }))
     }
 
     /// As [`Communicator::matched_probe`], without waiting (MPI_Improbe): `None` if there is no such message now.
@@ -108,6 +108,6 @@ impl Communicator {
             .process()
             .look_for(Awaited::Message(pattern), |engine| engine.matched_probe(&pattern))
             .map_err(self.failed(call))?;
-        Ok(found.map(|(message, completion)| MatchedMessage { message, status: Status::new(self, completion) }))
+        Ok(found.map(|(message, completion)| MatchedMessage { message, status: self.status_of(completion) }))
     }
 }

@@ -141,7 +141,7 @@ impl Pending {
 
     fn status(&self, outcome: std::result::Result<Completion, Failure>) -> Result<Status> {
         match outcome.and_then(|completion| self.arrived(completion).map(|()| completion)) {
-            Ok(completion) => Ok(Status::new(&self.communicator, completion)),
+            Ok(completion) => Ok(self.communicator.status_of(completion)),
             Err(failure) => Err(self.communicator.failed(self.call)(failure)),
         }
     }

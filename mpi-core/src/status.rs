@@ -1,8 +1,6 @@
 //! What a completed receive or a probe tells about its message.
 
 use crate::Datatype;
-use crate::communicator::Communicator;
-use crate::engine::Completion;
 
 /// Envelope and length of a received message (MPI-5.0 section 3.2.5).
 #[doc = example!(1
@@ -24,13 +22,8 @@ impl Status {
     /// Of a send, or of an exchange with nobody.
     pub(crate) const EMPTY: Status = Status { source: None, tag: None, bytes: 0, cancelled: false };
 
-    pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
-        if completion.is_of_nobody() {
-            return Status { cancelled: completion.is_cancelled(), ..Status::EMPTY };
-        }
-        let Completion { source, tag, bytes, .. } = completion;
-        Status::of_message(communicator.rank_of(source), tag as i32, bytes)
-    }
+    /// Of an operation that was cancelled.
+    pub(crate) const CANCELLED: Status = Status { cancelled: true, ..Status::EMPTY };
 
     /// Of a message.
     pub(crate) fn of_message(source: usize, tag: i32, bytes: u64) -> Self {

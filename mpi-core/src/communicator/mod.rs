@@ -4,10 +4,12 @@
 //! remote group: rank and size are those of the local one, and point-to-point calls name ranks of the remote one.
 //! Point-to-point looks ranks up in `partners`, which is the right group for either kind, so the kind costs it nothing.
 //!
-//! The modules: `context` keeps communicators apart, `create` and `inter` make them, `hints` is what programs promise.
+//! The modules: `context` keeps communicators apart, `create` and `inter` make them, `hints` is what programs promise,
+//! `error` what is said of what goes wrong on them.
 
 pub(crate) mod context;
 mod create;
+mod error;
 mod hints;
 mod inter;
 mod meeting;
@@ -19,9 +21,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::engine::Failure;
 use crate::engine::context::AGREEMENT;
-use crate::error::Error;
 use crate::group::{Comparison, Group};
 use crate::process::Process;
 use crate::select::Collective;
@@ -305,15 +305,6 @@ impl Communicator {
         self.shared.partners.rank_of(peer)
     }
 
-    pub(crate) fn failed(&self, call: Call) -> impl Fn(Failure) -> Error + '_ {
-        move |failure| {
-            if failure.is_lost_peer() {
-                self.process().leave_report_to_launcher();
-            }
-            Error::failure(self, call, failure)
-        }
-    }
-
     /// The caller's rank in it.
     #[inline]
     pub fn rank(&self) -> usize {
@@ -389,16 +380,6 @@ impl Communicator {
     #[doc(alias = "MPI_Comm_set_name")]
     pub fn set_name(&self, name: &str) {
         *self.shared.name.borrow_mut() = Some(name.to_string());
-    }
-
-    /// What errors call it.
-    pub(crate) fn description(&self) -> String {
-        match (&*self.shared.name.borrow(), self.context()) {
-            (Some(name), _) if !name.is_empty() => format!("communicator {name:?}"),
-            (_, WORLD) => "the world communicator".into(),
-            (_, THIS_RANK) => "the communicator of this rank alone".into(),
-            (_, context) => format!("communicator {}", context / context::BLOCK),
-        }
     }
 
     /// A word that a front end may keep with the communicator, such as the handle by which its programs know it; 0 at
