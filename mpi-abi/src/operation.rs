@@ -4,7 +4,8 @@
 use std::marker::PhantomData;
 
 use rwmpi_core::datatype::Datatype;
-use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local as combine, reduce_local_runs};
+use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local as combine};
+use rwmpi_core::untyped::reduce_local_runs;
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Memory, Out, c_int};

@@ -6,7 +6,6 @@ use std::cell::Cell;
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::datatype::{Basic, Datatype, pack, unpack};
 use crate::engine::Failure;
-use crate::untyped::Runs;
 use crate::{Error, ErrorClass, Result};
 use rwmpi_collective::{InPlace, Reduction};
 
@@ -117,14 +116,6 @@ impl Reduction for Applied {
     fn failure(&self) -> Option<Failure> {
         self.has_failed.get().then_some(Failure::Panicked)
     }
-}
-
-/// As [`reduce_local`], of elements that lie side by side: the first block of each. `None`: it is no arithmetic on such
-/// elements.
-pub fn reduce_local_runs(operation: Predefined, datatype: &Datatype, from: Runs, inout: Runs) -> Option<()> {
-    let (arithmetic, kept) = (operation.arithmetic_on(datatype)?, inout.block(0));
-    arithmetic.combine(from.block(0).as_read().into(), kept.as_read().into(), kept);
-    Some(())
 }
 
 /// `inout[i] = from[i] ∘ inout[i]` for `count` elements (`MPI_Reduce_local`, MPI-5.0 section 6.9.7).

@@ -14,7 +14,7 @@ mod predefined;
 mod tests;
 mod user;
 
-pub use applied::{Applied, reduce_local, reduce_local_runs};
+pub use applied::{Applied, reduce_local};
 pub(crate) use arithmetic::Arithmetic;
 pub use predefined::Predefined;
 pub use user::UserOperation;
