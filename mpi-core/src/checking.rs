@@ -1,17 +1,12 @@
 //! What a rank leaves behind at its end, where the job is checked (`mpiexec --check`): messages that it has not
 //! received, and requests that it has not completed. What calls do not go together is for `collective/checking.rs`.
 
-use rwmpi_transport::{WriteSpan, settings};
+use rwmpi_transport::WriteSpan;
 
 use crate::activity::Call;
 use crate::communicator::{comparison_tag, context};
 use crate::{Communicator, Result, Universe};
 use rwmpi_collective::direct;
-
-/// Whether ranks of the job that this process is in are to be checked.
-pub(crate) fn is_on() -> bool {
-    std::env::var_os(settings::CHECK).is_some_and(|value| value == "on")
-}
 
 impl Universe {
     /// Whether the rank's calls are checked.

@@ -25,15 +25,17 @@ mod checking;
 mod collective;
 mod command;
 mod communicator;
+mod creation;
 #[doc(hidden)]
 pub mod datatype;
 mod error;
 mod failures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod grid;
 mod group;
 mod info;
-mod meeting_apart;
+mod meeting;
 pub mod message;
 mod nonblocking_values;
 pub mod one_sided;
@@ -41,6 +43,7 @@ mod owned;
 mod packed_values;
 mod partitioned;
 mod partner;
+mod pending;
 mod persistent;
 mod plain;
 mod point_to_point;
@@ -82,9 +85,11 @@ pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, Del
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
 pub use command::Command;
-pub use communicator::{Communicator, SplitType};
+pub use communicator::Communicator;
+pub use creation::SplitType;
 pub use error::{Error, ErrorClass, Result};
 pub use failures::Agreed;
+pub use grid::{Direction, Grid};
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
 
@@ -105,6 +110,8 @@ pub use rwmpi_engine::{Mark, Signature, event, tuning};
 #[doc(hidden)]
 pub use rwmpi_transport::port::PortPlace;
 // What front ends of other languages share a rank by.
+#[doc(hidden)]
+pub use meeting::told::RanksStarted;
 pub use progress_thread::Progress;
 /// Made by [`Universe::alloc`].
 pub use rwmpi_rank::Buffer;
@@ -116,15 +123,11 @@ pub use scope::{Scope, scope};
 #[doc(hidden)]
 pub use select::file::{FileHint, FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
-#[doc(hidden)]
-pub use spawn::RanksStarted;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;
 pub use threads::{run, run_threads};
-pub use topology::{
-    Cartesian, Direction, DistributedGraph, Edge, Graph, Grid, Neighbours, Topology, balanced_dimensions,
-};
+pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
 #[doc(hidden)]
 pub use universe::init_with_lanes;
 pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};

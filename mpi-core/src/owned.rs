@@ -13,8 +13,8 @@ use crate::activity::Call;
 use crate::communicator::Communicator;
 use crate::engine::TaskId;
 use crate::error::{Error, ErrorClass};
+use crate::pending::{Pending, not_cancelled};
 use crate::request::InFlight;
-use crate::scope::{Pending, not_cancelled};
 use crate::waiting::Awaited;
 use crate::{Request, Result, Scope};
 

@@ -1,7 +1,7 @@
 //! Ports: how ranks of jobs that know nothing of each other come together (MPI-5.0 section 11.9).
 //!
 //! The roots of both sides find each other through the port. If all members of both are on one machine, they agree on a
-//! file that all have in common; else all say where they are (`meeting_apart`). From there on it goes as with ranks
+//! file that all have in common; else all say where they are (`meeting`). From there on it goes as with ranks
 //! that were spawned (`spawn`). While a root waits for the other one it makes progress, as everybody else does who
 //! waits for the root.
 
@@ -13,8 +13,9 @@ use rwmpi_transport::{Backoff, Joint, PublishedName, look_up};
 
 use crate::activity::{Call, Target};
 use crate::error::{Error, ErrorClass};
-use crate::meeting_apart::{APART, ApartSide};
-use crate::spawn::{Place, Told, told_by};
+use crate::meeting::Place;
+use crate::meeting::apart::{APART, ApartSide};
+use crate::meeting::told::{Told, told_by};
 use crate::{Communicator, Result, Universe};
 
 /// Why a port can't be used that others have, or nobody.

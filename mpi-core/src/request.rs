@@ -14,7 +14,7 @@ use crate::activity::Call;
 use crate::communicator::Communicator;
 use crate::departure::Several;
 use crate::error::{Error, ErrorClass};
-use crate::scope::Pending;
+use crate::pending::Pending;
 use crate::waiting::Awaited;
 use crate::{Result, Status};
 

@@ -11,19 +11,11 @@ use rwmpi_transport::{HOST, JobFabric, Joint, Parents, WhereParents};
 
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
-use crate::meeting_apart::APART;
+use crate::meeting::Place;
+use crate::meeting::apart::APART;
+use crate::meeting::told::{RanksStarted, Told, told_by};
 use crate::ports::Side;
 use crate::{Command, Communicator, Result, Universe};
-
-/// How many ranks of a command were asked for, and how many are started.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RanksStarted {
-    /// Asked for, if all will do.
-    pub asked: usize,
-    /// Started.
-    pub started: usize,
-}
 
 fn failed(over: &Communicator, why: impl std::fmt::Display) -> Error {
     Error::argument(ErrorClass::Spawn, over, Call::Spawn, format!("no ranks were spawned: {why}"))
@@ -138,73 +130,8 @@ impl Universe {
     }
 }
 
-impl Communicator {
-    /// The intercommunicator with those who have that file, too, or are on their way there, as long as they are
-    /// `expected`. `place` says which place is this rank's in a file for so many.
-    pub(crate) fn meet_in(
-        &self,
-        joint: std::result::Result<Joint, String>,
-        place: impl FnOnce(usize) -> Place,
-        class: ErrorClass,
-        expected: &dyn Fn() -> bool,
-    ) -> Result<Communicator> {
-        let failed = |why: String| Error::argument(class, self, Call::Meet, why);
-        let have_all =
-            self.as_part_of(Call::Meet, |all| all.allreduce_value(joint.is_ok(), |one, other| *one && *other))?;
-        let joint = joint.map_err(failed)?;
-        if !have_all {
-            let why = "one of these ranks can't open the file that they were to have in common with others";
-            joint.give_up(why);
-            return Err(failed(why.to_owned()));
-        }
-        let Place { number, first } = place(joint.members());
-        // The others may be waiting for another thread of this rank.
-        let expected = || {
-            self.process().step_aside();
-            expected()
-        };
-        let fabric = joint.attach_while(number, &expected).map_err(|error| failed(error.to_string()))?;
-        let numbers = self.group().numbers_in_file(joint.members(), number - self.rank());
-        Ok(Communicator::across(self.process().join(JobFabric::Node(fabric), numbers), first))
-    }
-}
-
 /// Whether the launcher may start these on other machines: on hosts that they name, or on those of the job.
 fn may_be_elsewhere(commands: &[spawning::Command]) -> bool {
     let name_hosts = commands.iter().flat_map(|command| &command.hints).any(|(key, _)| HOST_HINTS.contains(&&**key));
     name_hosts || std::env::var_os(HOST).is_some()
-}
-
-/// A rank's place in a file for the ranks of two jobs.
-pub(crate) struct Place {
-    pub(crate) number: usize,
-    /// The number of the first rank of the second job.
-    pub(crate) first: usize,
-}
-
-/// What the root tells all.
-#[derive(Default)]
-pub(crate) struct Told {
-    pub(crate) is_well: bool,
-    pub(crate) ranks: Vec<RanksStarted>,
-    /// Where the file is, or what went wrong.
-    pub(crate) text: String,
-}
-
-pub(crate) fn told_by(over: &Communicator, root: usize, told: Told) -> Result<Told> {
-    over.as_part_of(Call::Spawn, |over| tell(over, root, told))
-}
-
-fn tell(over: &Communicator, root: usize, told: Told) -> Result<Told> {
-    let mut head = [u64::from(told.is_well), told.ranks.len() as u64, told.text.len() as u64];
-    over.bcast(&mut head, root)?;
-    let mut ranks: Vec<[u64; 2]> = told.ranks.iter().map(|one| [one.asked as u64, one.started as u64]).collect();
-    ranks.resize(head[1] as usize, [0; 2]);
-    over.bcast(&mut ranks, root)?;
-    let mut bytes = told.text.into_bytes();
-    bytes.resize(head[2] as usize, 0);
-    over.bcast(&mut bytes, root)?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let started = |[asked, started]: [u64; 2]| RanksStarted { asked: asked as usize, started: started as usize };
-    Ok(Told { is_well: head[0] != 0, ranks: ranks.into_iter().map(started).collect(), text })
 }

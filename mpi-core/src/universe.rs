@@ -15,7 +15,6 @@ use rwmpi_transport::spawning::{Command, ToldOfParents};
 use rwmpi_transport::{BigLocks, JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter};
 
 use crate::activity::{Call, Target};
-use crate::checking;
 use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
 use crate::event::Observer;
@@ -180,7 +179,7 @@ impl Universe {
         thread_level: ThreadLevel,
         recorder: Option<Rc<Recorder>>,
     ) -> Universe {
-        let lanes = Rc::new(Lanes::checked(checking::is_on()));
+        let lanes = Rc::new(Lanes::checked(is_checked_job()));
         let process = Rc::new(Process::new(fabric, protocol.rule(), tuning, (lanes, 0), recorder));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
@@ -571,6 +570,11 @@ pub fn wtime() -> f64 {
 /// The values of the job that this process belongs to.
 pub(crate) fn tuning_of_job() -> Result<Tuning> {
     Tuning::of_job().map_err(|what| Error::new(ErrorClass::Other, what))
+}
+
+/// Whether ranks of the job that this process belongs to are to be checked.
+fn is_checked_job() -> bool {
+    std::env::var_os(rwmpi_transport::settings::CHECK).is_some_and(|value| value == "on")
 }
 
 /// For a profile, in the order of its [`WAYS`].

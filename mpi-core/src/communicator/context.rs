@@ -5,7 +5,7 @@ use crate::activity::{Call, Target};
 use crate::engine::Failure;
 use crate::group::Group;
 use crate::process::Process;
-use rwmpi_collective::{Team, broadcast};
+use rwmpi_collective::{Team, broadcast, tree};
 pub(crate) use rwmpi_rank::context::*;
 
 /// A context that has been agreed on.
@@ -14,30 +14,30 @@ pub(super) fn known(context: u32) -> Option<u32> {
 }
 
 /// Those who make a communicator together: a list that all of them have alike. The first of them gives out the context.
-pub(super) struct Creators {
+pub(crate) struct Creators {
     peers: Vec<u32>,
     context: u32,
     tag: u32,
 }
 
 impl Creators {
-    pub(super) fn new(peers: Vec<u32>, context: u32, tag: u32) -> Self {
+    pub(crate) fn new(peers: Vec<u32>, context: u32, tag: u32) -> Self {
         Creators { peers, context, tag }
     }
 
-    pub(super) fn peers(&self) -> &[u32] {
+    pub(crate) fn peers(&self) -> &[u32] {
         &self.peers
     }
 
     /// As those who exchange messages.
-    pub(super) fn team<'a>(&'a self, process: &'a Process, waits: bool) -> Team<'a> {
+    pub(crate) fn team<'a>(&'a self, process: &'a Process, waits: bool) -> Team<'a> {
         let me = process.me_and_peers().0;
         let rank = self.peers.iter().position(|&peer| peer == me).expect("who creates a communicator is a creator");
         Team::new(process, (&self.peers, rank), [self.context, self.tag], waits, (None, None))
     }
 
     /// A new context that all creators get to know, and with it `words` of the first one.
-    pub(super) async fn agree(&self, process: &Process, waits: bool, words: &mut [u32]) -> Result<u32, Failure> {
+    pub(crate) async fn agree(&self, process: &Process, waits: bool, words: &mut [u32]) -> Result<u32, Failure> {
         let mut message = vec![process.given_by_first(&self.peers)];
         message.extend_from_slice(words);
         broadcast(self.team(process, waits), bytemuck::cast_slice_mut::<u32, u8>(&mut message).into(), 0).await?;
@@ -48,13 +48,13 @@ impl Creators {
 
 /// All members of both groups, the same list on either side: the group whose first member has the lower number comes
 /// first.
-pub(super) fn all_members(one: &Group, other: &Group) -> Vec<u32> {
+pub(crate) fn all_members(one: &Group, other: &Group) -> Vec<u32> {
     let (first, second) = if one.peer(0) < other.peer(0) { (one, other) } else { (other, one) };
     first.peers().iter().chain(second.peers().iter()).copied().collect()
 }
 
 impl Communicator {
-    pub(super) fn begin_creation(&self) {
+    pub(crate) fn begin_creation(&self) {
         drop(self.process().enter(Call::CreateCommunicator, Target::NONE, self.context(), 0));
     }
 
@@ -70,13 +70,21 @@ impl Communicator {
     }
 
     /// All its members, about to make another.
-    pub(super) fn creators(&self) -> Creators {
+    pub(crate) fn creators(&self) -> Creators {
         Creators::new(self.all_peers(), self.context() + COLLECTIVE, self.next_collective())
     }
 
     /// A new context that these creators get to know, and with it `words` of the first one.
-    pub(super) fn agree_on_context(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
+    pub(crate) fn agree_on_context(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
         let process = self.process();
         process.block_on(|| creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
+    }
+
+    /// Returns when all members have come here and have nothing more to send.
+    pub(super) fn meet_to_part(&self) -> crate::Result<()> {
+        let call = Call::FreeCommunicator;
+        let (process, creators) = (self.process(), self.creators());
+        process.flush().map_err(self.failed(call))?;
+        process.block_on(|| tree(creators.team(process, true))).map_err(self.failed(call))
     }
 }

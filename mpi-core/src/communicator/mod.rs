@@ -4,17 +4,13 @@
 //! remote group: rank and size are those of the local one, and point-to-point calls name ranks of the remote one.
 //! Point-to-point looks ranks up in `partners`, which is the right group for either kind, so the kind costs it nothing.
 //!
-//! The modules: `context` keeps communicators apart, `create` and `inter` make them, `hints` is what programs promise,
-//! `error` what is said of what goes wrong on them.
+//! The modules: `context` keeps communicators apart, `hints` is what programs promise, `topology` who is whose
+//! neighbour, `error` what is said of what goes wrong on them. What makes communicators is in `creation`.
 
 pub(crate) mod context;
-mod create;
 mod error;
 mod hints;
-mod inter;
-mod meeting;
-#[cfg(test)]
-mod tests;
+mod topology;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -27,14 +23,33 @@ use crate::process::Process;
 use crate::select::Collective;
 use crate::select::file::FileWays;
 use crate::{Info, Result, Topology};
+use context::FIRST_GIVEN;
 pub(crate) use context::{LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, usable};
-pub use create::SplitType;
 use rwmpi_collective::{OnceNodes, OnceSlots, Slots};
 
 /// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.
 ///
 /// It lives until the last clone is gone; operations in flight hold one, so that dropping (or [`Communicator::free`])
 /// never takes a communicator away from them.
+#[doc = example!(2
+    "use rwmpi::{AttributeKind, AttributeValue, Communicator, Comparison, Keyval};"
+    "let copy: Communicator = world.dup()?;"
+    "assert_eq!((copy.rank(), copy.size(), copy.group().size()), (rank, 2, 2));"
+    "assert_eq!((copy.compare(world), world.compare(world)), (Comparison::Congruent, Comparison::Identical));"
+    "assert_eq!((copy.is_inter(), copy.remote_size(), copy.remote_group().is_none()), (false, None, true));"
+    "assert_eq!(universe.this_rank().ranks_in(&copy), [Some(rank)]);"
+    "// What programs and libraries keep with it."
+    "copy.set_name(\"copy\");"
+    "copy.set_mark(7);"
+    "assert_eq!((copy.name().as_str(), copy.mark()), (\"copy\", 7));"
+    "let keyval = Keyval::new(Keyval::copy_as_is(), None);"
+    "copy.attributes().set(&copy, &keyval, AttributeValue::new(rank, AttributeKind::Address))?;"
+    "// Its duplicates get copies."
+    "let another = copy.dup()?;"
+    "assert_eq!(another.attributes().get(&keyval).map(|value| value.word()), Some(rank));"
+    "another.free()?;"
+    "copy.disconnect()?;"
+)]
 #[derive(Clone)]
 pub struct Communicator {
     shared: Rc<Shared>,
@@ -168,8 +183,23 @@ impl Communicator {
         communicator
     }
 
+    /// The first communicator in a file that ranks of two jobs have in common: the first ones there are of one job, the
+    /// others of the other.
+    pub(crate) fn across(process: Rc<Process>, first: usize) -> Communicator {
+        let (me, peers) = process.me_and_peers();
+        let first = first as u32;
+        let groups = [Vec::from_iter(0..first), Vec::from_iter(first..peers)];
+        let [one, other] = groups;
+        let (local, remote) = if me < first { (one, other) } else { (other, one) };
+        // Its context is the first that this rank would give out.
+        if me == 0 {
+            process.give_context();
+        }
+        Communicator::build(process, Group::new(local, Some(me)), Some(Group::new(remote, None)), FIRST_GIVEN, None)
+    }
+
     /// Gives it the context that its members have agreed on.
-    fn settle(&self, context: u32) {
+    pub(crate) fn settle(&self, context: u32) {
         let Shared { process, partners, .. } = &*self.shared;
         self.shared.context.set(context);
         let mut engine = process.engine();
@@ -352,12 +382,6 @@ impl Communicator {
     #[doc(alias = "MPI_Group_translate_ranks")]
     pub fn ranks_in(&self, other: &Communicator) -> Vec<Option<usize>> {
         self.group().peers().iter().map(|&peer| other.group().find(peer)).collect()
-    }
-
-    /// Its topology, if it was made with one (MPI_Topo_test).
-    #[doc(alias = "MPI_Topo_test")]
-    pub fn topology(&self) -> Option<&Topology> {
-        self.shared.topology.as_ref()
     }
 
     /// What programs have attached to it (MPI-5.0 section 7.7).

@@ -143,7 +143,7 @@ impl Cartesian {
     }
 
     /// For each dimension the neighbour below and the one above.
-    pub(super) fn neighbours(&self, rank: usize) -> Neighbours {
+    pub(crate) fn neighbours(&self, rank: usize) -> Neighbours {
         let steps = (0..self.dimensions.len()).flat_map(|dimension| [(dimension, -1), (dimension, 1)]);
         let destinations: Vec<Destination> = steps
             .map(|(dimension, step)| self.step(rank, dimension, step).map_or(Destination::Null, Destination::Rank))
@@ -156,7 +156,7 @@ impl Cartesian {
     ///
     /// # Errors
     /// If there are not as many flags as dimensions.
-    pub(super) fn subgrid(&self, rank: usize, kept: &[bool]) -> Result<(usize, usize, Cartesian)> {
+    pub(crate) fn subgrid(&self, rank: usize, kept: &[bool]) -> Result<(usize, usize, Cartesian)> {
         if kept.len() != self.dimensions.len() {
             let (flags, needed) = (kept.len(), self.dimensions.len());
             let what = format!("{flags} flags for kept dimensions were given for a grid of {needed} dimensions");

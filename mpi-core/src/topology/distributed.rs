@@ -32,11 +32,11 @@ pub struct Edge {
 )]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DistributedGraph {
-    pub(super) sources: Vec<usize>,
-    pub(super) source_weights: Vec<i32>,
-    pub(super) destinations: Vec<usize>,
-    pub(super) destination_weights: Vec<i32>,
-    pub(super) weighted: bool,
+    pub(crate) sources: Vec<usize>,
+    pub(crate) source_weights: Vec<i32>,
+    pub(crate) destinations: Vec<usize>,
+    pub(crate) destination_weights: Vec<i32>,
+    pub(crate) weighted: bool,
 }
 
 impl DistributedGraph {
@@ -65,7 +65,7 @@ impl DistributedGraph {
         self.weighted
     }
 
-    pub(super) fn neighbours(&self) -> Neighbours {
+    pub(crate) fn neighbours(&self) -> Neighbours {
         Neighbours {
             sources: self.sources.iter().map(|&rank| Source::Rank(rank)).collect(),
             destinations: self.destinations.iter().map(|&rank| Destination::Rank(rank)).collect(),

@@ -68,7 +68,7 @@ impl Graph {
     }
 
     /// In neighbourhood collectives a rank both sends to and receives from its neighbours.
-    pub(super) fn both_ways(&self, rank: usize) -> Neighbours {
+    pub(crate) fn both_ways(&self, rank: usize) -> Neighbours {
         let neighbours = self.neighbours(rank).unwrap_or_default();
         Neighbours {
             sources: neighbours.iter().map(|&rank| Source::Rank(rank)).collect(),

@@ -66,7 +66,7 @@ pub const MODULES_IN_CIRCLES: &[(&str, usize)] = &[
     ("mpi-abi/src", 0),
     ("launcher/src", 0),
     ("mpi-core/collective/src", 15),
-    ("mpi-core/src", 12),
+    ("mpi-core/src", 0),
     ("mpi-core/io/src", 2),
     ("mpi-abi/src", 24),
     ("launcher/src", 22),

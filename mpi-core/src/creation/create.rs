@@ -3,14 +3,13 @@
 //! Arguments that only the caller can judge are checked after the ranks have agreed where a check before would leave
 //! the others waiting.
 
-use super::Communicator;
-use super::context::{Creators, SOME_MEMBERS, UNKNOWN, usable};
 use crate::activity::Call;
 use crate::apart::apart;
+use crate::communicator::context::{Creators, SOME_MEMBERS, UNKNOWN, usable};
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
-use crate::{Info, Request, Result, Scope, Topology, untyped};
+use crate::{Communicator, Info, Request, Result, Scope, Topology, untyped};
 
 /// By what [`Communicator::split_type`] groups ranks (MPI-5.0 section 7.4.2).
 #[doc = example!(2

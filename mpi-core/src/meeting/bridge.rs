@@ -1,24 +1,23 @@
 //! Intercommunicators of groups whose ranks don't all know each other by one engine, as one group was spawned by some
 //! of the other: the leaders agree on a file that all members have in common, as with ranks that are spawned; or, if
-//! not all of them are on one machine, all say where they are (`meeting_apart`).
+//! not all of them are on one machine, all say where they are (`apart`).
 
 use rwmpi_transport::{JobSecret, Joint};
 
-use super::Communicator;
-use crate::Result;
+use super::Place;
+use super::apart::{APART, ApartSide};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
-use crate::meeting_apart::{APART, ApartSide};
-use crate::spawn::Place;
+use crate::{Communicator, Result};
 
 /// What a leader tells its group instead of a context.
 const BEGINNING: u32 = u32::MAX - 1;
 
 /// A leader's way to the other one: a communicator to which both belong, the other's rank there, and a tag.
-pub(super) type Bridge<'a> = (&'a Communicator, usize, i32);
+pub(crate) type Bridge<'a> = (&'a Communicator, usize, i32);
 
 /// Where both groups meet.
-pub(super) struct Meeting {
+pub(crate) struct Meeting {
     /// Whether this group's ranks are the first ones there.
     is_first: bool,
     description: String,
@@ -31,7 +30,7 @@ impl Meeting {
     }
 
     /// What the leader has told, if it is that.
-    pub(super) fn read(words: &[u32]) -> Option<Meeting> {
+    pub(crate) fn read(words: &[u32]) -> Option<Meeting> {
         let [BEGINNING, is_first, text @ ..] = words else { return None };
         let bytes = text.iter().map(|&word| word as u8).collect();
         Some(Meeting { is_first: *is_first != 0, description: String::from_utf8(bytes).ok()? })
@@ -41,7 +40,7 @@ impl Meeting {
 impl Communicator {
     /// The leader's part: agrees with the other one, and gives what it tells its group, and what it brings. Who is the
     /// first decide lots that both draw.
-    pub(super) fn meet_over(&self, bridge: &Bridge<'_>) -> Result<(Vec<u32>, Brought)> {
+    pub(crate) fn meet_over(&self, bridge: &Bridge<'_>) -> Result<(Vec<u32>, Brought)> {
         let failed = |what: String| Error::argument(ErrorClass::Communicator, self, Call::CreateCommunicator, what);
         let lot = JobSecret::random().map_err(|error| failed(error.to_string()))?;
         let lot = u128::from_be_bytes(lot.to_bytes());
@@ -69,7 +68,7 @@ impl Communicator {
     }
 
     /// The intercommunicator with the other group there; `bridge` and what is brought along are the leader's.
-    pub(super) fn come_to(
+    pub(crate) fn come_to(
         &self,
         Meeting { is_first, description }: Meeting,
         Brought { made, secret }: Brought,
@@ -93,7 +92,7 @@ impl Communicator {
 
 /// What a leader brings to its group.
 #[derive(Default)]
-pub(super) struct Brought {
+pub(crate) struct Brought {
     /// The file, if it has made it.
     made: Option<Joint>,
     /// What both leaders know, if there is no such file.

@@ -7,9 +7,9 @@
 
 use rwmpi_transport::{Arriving, JobSecret, Joint, Seats};
 
+use super::told::{Told, told_by};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
-use crate::spawn::{Told, told_by};
 use crate::{Communicator, Result};
 
 /// What a root tells its ranks instead of a place, where both sides come together like this.

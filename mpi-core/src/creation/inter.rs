@@ -4,19 +4,15 @@
 //! out the context. Only where a group has yet to learn who the other is do leaders exchange lists.
 
 use std::hash::{Hash, Hasher};
-use std::rc::Rc;
 
 use rustc_hash::FxHasher;
 
-use super::Communicator;
-use super::context::{Creators, FIRST_GIVEN, FROM_GROUPS, all_members, usable};
-use super::meeting::{Brought, Meeting};
-use crate::Result;
 use crate::activity::Call;
+use crate::communicator::context::{Creators, FROM_GROUPS, all_members, usable};
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
-use crate::process::Process;
-use rwmpi_collective::tree;
+use crate::meeting::bridge::{Brought, Meeting};
+use crate::{Communicator, Result};
 
 impl Communicator {
     /// An intercommunicator of this communicator's group and another one (MPI_Intercomm_create). Collective over both.
@@ -82,29 +78,6 @@ impl Communicator {
         self.check_disjoint(&remote)?;
         let context = usable(*context).map_err(self.failed(call))?;
         Ok(self.child(self.group().clone(), Some(remote), context, None))
-    }
-
-    /// The first communicator in a file that ranks of two jobs have in common: the first ones there are of one job, the
-    /// others of the other.
-    pub(crate) fn across(process: Rc<Process>, first: usize) -> Communicator {
-        let (me, peers) = process.me_and_peers();
-        let first = first as u32;
-        let groups = [Vec::from_iter(0..first), Vec::from_iter(first..peers)];
-        let [one, other] = groups;
-        let (local, remote) = if me < first { (one, other) } else { (other, one) };
-        // Its context is the first that this rank would give out.
-        if me == 0 {
-            process.give_context();
-        }
-        Communicator::build(process, Group::new(local, Some(me)), Some(Group::new(remote, None)), FIRST_GIVEN, None)
-    }
-
-    /// Returns when all members have come here and have nothing more to send.
-    pub(super) fn meet_to_part(&self) -> Result<()> {
-        let call = Call::FreeCommunicator;
-        let (process, creators) = (self.process(), self.creators());
-        process.flush().map_err(self.failed(call))?;
-        process.block_on(|| tree(creators.team(process, true))).map_err(self.failed(call))
     }
 
     /// Exchanges groups with the other leader: the context of the new communicator, and who belongs to the other group.

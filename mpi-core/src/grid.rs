@@ -2,9 +2,9 @@
 
 use std::ops::Deref;
 
-use super::{Cartesian, balanced_dimensions};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
+use crate::topology::{Cartesian, balanced_dimensions};
 use crate::{Communicator, Message, Result};
 
 /// A step to a neighbour on a grid, along an axis.

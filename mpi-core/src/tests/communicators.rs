@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use super::*;
 use crate::attribute::{AttributeKind, AttributeValue, Keyval};
-use crate::{Protocol, run_threads};
+use crate::communicator::context;
+use crate::{Communicator, Protocol, run_threads};
 
 #[test]
 fn the_attributes_of_a_rank_alone_go_when_it_leaves_the_last_first() {

@@ -1,8 +1,8 @@
 //! Making communicators with topologies (MPI-5.0 section 8.5). All are collective over the old communicator.
 
-use super::{Cartesian, DistributedGraph, Edge, Graph, Topology};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
+use crate::topology::{Cartesian, DistributedGraph, Edge, Graph, Topology};
 use crate::{Communicator, Parts, Result};
 
 impl Communicator {
