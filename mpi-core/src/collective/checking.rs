@@ -8,11 +8,11 @@
 
 use std::any::type_name;
 
-use rwmpi_collective::{Named, Outcome, Sibling, Team, Told, short};
+use rwmpi_collective::{Named, Outcome, Sibling, Told, short};
 use rwmpi_transport::WriteSpan;
 
 use crate::activity::{self, Call};
-use crate::communicator::{comparison_tag, context};
+use crate::communicator::comparison_tag;
 use crate::reduction::{Operation, Predefined};
 use crate::{Communicator, op};
 
@@ -172,12 +172,6 @@ impl ToCompare {
 }
 
 impl Communicator {
-    /// The ranks of its group, to exchange messages that are of none of its collectives.
-    pub(crate) fn apart_from_collectives(&self, tag: u32) -> Team<'_> {
-        let context = self.context() + context::COLLECTIVE;
-        Team::new(self.process(), (self.group().peers(), self.rank()), [context, tag], false, (None, None))
-    }
-
     /// What is to be compared before a collective, if anything is.
     #[inline]
     pub(crate) fn to_compare(&self, form: CallForm, told: impl FnOnce() -> Told) -> Option<ToCompare> {

@@ -23,30 +23,12 @@ mod values;
 use rwmpi_collective::Team;
 
 use crate::Communicator;
-use crate::activity::{Call, Target};
-use crate::communicator::{context, nonblocking_tag};
+use crate::communicator::nonblocking_tag;
 use crate::engine::Failure;
 pub(crate) use checking::CallForm;
 pub use parts::Parts;
 
 impl Communicator {
-    /// Tells the watchers.
-    pub(crate) fn begin(&self, call: Call, bytes: usize) {
-        self.process().tell(self.told_as(call), Target::NONE, self.context() + context::COLLECTIVE, bytes);
-    }
-
-    /// Tells the watchers that the rank waits for what an earlier call has started: they may have heard of others
-    /// since.
-    pub(crate) fn tell_again(&self, call: Call) {
-        self.process().tell(self.told_as(call), Target::NONE, self.context(), 0);
-    }
-
-    pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
-        let (process, peers) = (self.process(), self.group().peers());
-        let context = self.context() + context::COLLECTIVE;
-        Team::new(process, (peers, self.rank()), [context, tag], waits, (self.slots(), self.nodes()))
-    }
-
     /// Runs the nonblocking collective of that number.
     pub(crate) fn run_nonblocking<R>(
         &self,

@@ -4,12 +4,14 @@
 //! remote group: rank and size are those of the local one, and point-to-point calls name ranks of the remote one.
 //! Point-to-point looks ranks up in `partners`, which is the right group for either kind, so the kind costs it nothing.
 //!
-//! The modules: `context` keeps communicators apart, `hints` is what programs promise, `topology` who is whose
-//! neighbour, `error` what is said of what goes wrong on them. What makes communicators is in `creation`.
+//! The modules: `context` keeps communicators apart, `team` is how their collectives see them, `hints` is what
+//! programs promise, `topology` who is whose neighbour, `error` what is said of what goes wrong on them. What makes
+//! communicators is in `creation`.
 
 pub(crate) mod context;
 mod error;
 mod hints;
+mod team;
 mod topology;
 
 use std::cell::{Cell, RefCell};
@@ -17,15 +19,14 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::engine::context::AGREEMENT;
 use crate::group::{Comparison, Group};
 use crate::process::Process;
-use crate::select::Collective;
 use crate::select::file::FileWays;
 use crate::{Info, Result, Topology};
 use context::FIRST_GIVEN;
 pub(crate) use context::{LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, usable};
-use rwmpi_collective::{OnceNodes, OnceSlots, Slots};
+use rwmpi_collective::{OnceNodes, OnceSlots};
+pub(crate) use team::{comparison_tag, nonblocking_tag};
 
 /// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.
 ///
@@ -61,7 +62,7 @@ struct Shared {
     is_joined: bool,
     /// Not known while a nonblocking duplication is on its way.
     context: Cell<u32>,
-    /// How many blocking collectives have begun, modulo [`COLLECTIVES`].
+    /// How many blocking collectives have begun, modulo the number of their tags.
     collectives: Cell<u32>,
     /// How many nonblocking ones.
     nonblocking_collectives: Cell<u64>,
@@ -78,7 +79,7 @@ struct Shared {
     has_short_start: bool,
     /// Whether what its ranks call is compared.
     is_checked: bool,
-    /// How many comparisons have begun, modulo [`COLLECTIVES`].
+    /// How many comparisons have begun, modulo the number of their tags.
     comparisons: Cell<u32>,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
@@ -91,24 +92,6 @@ struct Shared {
     mark: Cell<usize>,
     /// What is told of collectives on it that are parts of a call of another name.
     told_as: Cell<Option<Call>>,
-}
-
-/// So many collectives in a row are told apart by their tags; far more than can be in flight.
-const COLLECTIVES: u32 = 1 << 30;
-/// Nonblocking collectives have tags from here on.
-const NONBLOCKING: u32 = COLLECTIVES;
-
-/// Comparisons of what ranks are about to do have tags from here on.
-const COMPARISON: u32 = 3 << 30;
-
-/// The tag of the comparison of that number.
-pub(crate) fn comparison_tag(number: u32) -> u32 {
-    number | COMPARISON
-}
-
-/// The tag of the nonblocking collective of that number.
-pub(crate) fn nonblocking_tag(number: u64) -> u32 {
-    (number % u64::from(COLLECTIVES)) as u32 | NONBLOCKING
 }
 
 impl Drop for Shared {
@@ -259,77 +242,6 @@ impl Communicator {
         self.shared.context.get()
     }
 
-    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
-    #[inline]
-    pub(crate) fn next_collective(&self) -> u32 {
-        let number = self.shared.collectives.get();
-        self.shared.collectives.set((number + 1) % COLLECTIVES);
-        number
-    }
-
-    /// As [`Communicator::next_collective`], of a nonblocking one. They are counted apart: a program may not begin one
-    /// before a blocking collective on one rank and after it on another (MPI-5.0 section 6.12), but those that do work
-    /// elsewhere.
-    pub(crate) fn next_nonblocking_collective(&self) -> u64 {
-        let number = self.nonblocking_collective_to_come();
-        self.shared.nonblocking_collectives.set(number);
-        number
-    }
-
-    /// What [`Communicator::next_nonblocking_collective`] will say next.
-    pub(crate) fn nonblocking_collective_to_come(&self) -> u64 {
-        self.shared.nonblocking_collectives.get() + 1
-    }
-
-    /// The number of the comparison that begins now: the same on all ranks, since all begin collectives of whatever
-    /// form in the same order.
-    pub(crate) fn next_comparison(&self) -> u32 {
-        let number = self.shared.comparisons.get();
-        self.shared.comparisons.set((number + 1) % COLLECTIVES);
-        number
-    }
-
-    /// Whether what its ranks call is compared.
-    #[inline]
-    pub(crate) fn is_checked(&self) -> bool {
-        self.shared.is_checked
-    }
-
-    /// The tag of the agreement that begins now: the same on all ranks, since all begin them in the same order.
-    pub(crate) fn next_agreement(&self) -> u32 {
-        let number = self.shared.agreements.get();
-        self.shared.agreements.set((number + 1) % AGREEMENT);
-        AGREEMENT | number
-    }
-
-    /// The slots of its ranks, if it has one group and they are known already, and have room for that collective.
-    #[inline]
-    pub(crate) fn slots_of_kind(&self, what: Collective) -> Option<&Slots> {
-        let slots = self.shared.has_short_way.then_some(&self.shared.slots)?;
-        slots.get()?.as_ref().filter(|slots| slots.limits().have_room_for(what))
-    }
-
-    /// The slots of its ranks, if it has one group.
-    pub(crate) fn slots(&self) -> Option<&OnceSlots> {
-        (!self.is_inter()).then_some(&self.shared.slots)
-    }
-
-    /// The slots of its ranks for nonblocking collectives, if it has one group.
-    pub(crate) fn nonblocking_slots(&self) -> Option<&OnceSlots> {
-        (!self.is_inter()).then_some(&self.shared.nonblocking_slots)
-    }
-
-    /// The same, if a collective can begin by them at once.
-    #[inline]
-    pub(crate) fn slots_to_start_on(&self) -> Option<&OnceSlots> {
-        self.shared.has_short_start.then_some(&self.shared.nonblocking_slots)
-    }
-
-    /// The nodes of its ranks, if it has one group.
-    pub(crate) fn nodes(&self) -> Option<&OnceNodes> {
-        (!self.is_inter()).then_some(&self.shared.nodes)
-    }
-
     /// The rank here of a partner.
     pub(crate) fn rank_of(&self, peer: u32) -> usize {
         self.shared.partners.rank_of(peer)
@@ -415,19 +327,6 @@ impl Communicator {
     /// Sets the word of [`Communicator::mark`].
     pub fn set_mark(&self, mark: usize) {
         self.shared.mark.set(mark);
-    }
-
-    /// Does something that is a part of `call`: its collectives here are told as that.
-    pub(crate) fn as_part_of<R>(&self, call: Call, part: impl FnOnce(&Self) -> R) -> R {
-        let before = self.shared.told_as.replace(Some(call));
-        let result = part(self);
-        self.shared.told_as.set(before);
-        result
-    }
-
-    /// What is told of a collective of that name.
-    pub(crate) fn told_as(&self, call: Call) -> Call {
-        self.shared.told_as.get().unwrap_or(call)
     }
 
     /// Deletes its attributes and lets go of it (MPI_Comm_free). Operations in flight keep what they need of it.
