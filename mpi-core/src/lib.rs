@@ -35,6 +35,7 @@ pub mod fuzz;
 mod grid;
 mod group;
 mod info;
+mod joining;
 mod meeting;
 pub mod message;
 mod nonblocking_values;
@@ -92,6 +93,9 @@ pub use failures::Agreed;
 pub use grid::{Direction, Grid};
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
+pub use joining::init;
+#[doc(hidden)]
+pub use joining::init_with_lanes;
 
 pub use message::{Message, Serialized};
 pub use one_sided::{AccumulateOperation, LockKind, Window};
@@ -128,9 +132,7 @@ pub use status::Status;
 pub use threads::run_test;
 pub use threads::{run, run_threads};
 pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
-#[doc(hidden)]
-pub use universe::init_with_lanes;
-pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
+pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, wtime};
 #[doc(hidden)]
 pub use waiting::{Partner, Wait, describe_wait};
 

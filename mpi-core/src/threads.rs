@@ -15,8 +15,9 @@ use rwmpi_transport::{Job, JobFabric, NodeFabric, SharedPlace};
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
+use crate::joining::{init, tuning_of_job};
 use crate::tuning::Tuning;
-use crate::universe::{Protocol, ThreadLevel, Universe, init, refused, tuning_of_job};
+use crate::universe::{Protocol, ThreadLevel, Universe, refused};
 
 /// Bytes of stack of a rank: as many as the main thread of a process usually has.
 const STACK: usize = 8 << 20;
