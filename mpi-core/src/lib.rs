@@ -38,10 +38,8 @@ mod info;
 mod joining;
 mod meeting;
 pub mod message;
-mod nonblocking_values;
 pub mod one_sided;
 mod owned;
-mod packed_values;
 mod partitioned;
 mod partner;
 mod pending;
@@ -50,7 +48,6 @@ mod plain;
 mod point_to_point;
 mod port;
 mod ports;
-mod probe;
 mod progress_thread;
 #[doc(hidden)]
 pub mod reduction;
@@ -68,7 +65,6 @@ mod topology;
 mod universe;
 #[doc(hidden)]
 pub mod untyped;
-mod values;
 #[doc(hidden)]
 pub mod window;
 
@@ -104,8 +100,8 @@ pub use partitioned::{Part, PartitionedReceive, PartitionedSend, ReceiveRound, S
 pub use partner::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
+pub use point_to_point::MatchedMessage;
 pub use port::Port;
-pub use probe::MatchedMessage;
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};

@@ -1,8 +1,15 @@
-//! Point-to-point communication on the typed API (MPI-5.0 chapter 3).
+//! Point-to-point communication on the typed API (MPI-5.0 chapter 3): buffers whose memory is their message are here,
+//! others in `packed_values`, values in `values` and `nonblocking_values`, and messages that have not been received in
+//! `probe`.
 //!
 //! A *ready* send is a standard one here: knowing that the receive is posted would save nothing, since the request for
 //! send already says so.
 #![allow(unsafe_code)]
+
+mod nonblocking_values;
+mod packed_values;
+mod probe;
+mod values;
 
 use std::mem::MaybeUninit;
 
@@ -14,15 +21,13 @@ use crate::buffer::{read_span, staged, write_span};
 use crate::engine::{Completion, Failure, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::message::{Arriving, Place};
-use crate::packed_values::go_in_pieces;
 use crate::partner::{receive_target, send_target};
 use crate::plain::{direct, direct_mut};
 use crate::staged::{Incoming, Outgoing, Staged, checked};
-use crate::values::said_of_value;
-use crate::{
-    Communicator, Datatype, Destination, Mark, MatchedMessage, Message, Request, Result, Scope, Source, Status,
-    TagSelector,
-};
+use crate::{Communicator, Datatype, Destination, Mark, Message, Request, Result, Scope, Source, Status, TagSelector};
+use packed_values::go_in_pieces;
+pub use probe::MatchedMessage;
+use values::said_of_value;
 
 impl Communicator {
     #[inline]

@@ -163,7 +163,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/partitioned.rs",
     "mpi-core/src/persistent.rs",
     "mpi-core/src/point_to_point.rs",
-    "mpi-core/src/packed_values.rs",
+    "mpi-core/src/point_to_point/packed_values.rs",
     // Values received in place, where all of it has been written.
     "mpi-core/src/message/form.rs",
     // Plain data as bytes, and back; and the implementation that its derive writes.

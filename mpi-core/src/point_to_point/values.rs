@@ -1,4 +1,4 @@
-//! Sending and receiving values, whatever they are ([`Message`]); buffers are for `point_to_point`.
+//! Sending and receiving values, whatever they are ([`Message`]); buffers are for the module above.
 //!
 //! The receiver of a value of unknown length makes room when the length is known: of a short message while it is taken
 //! off the queue, of any other between taking it ([`Communicator::matched_probe`]), so that no other receive can get
