@@ -8,7 +8,7 @@ use crate::communicator::Communicator;
 use crate::engine::{Completion, Failure, OperationId};
 use crate::error::{Error, ErrorClass};
 use crate::staged::Staged;
-use crate::task::TaskId;
+use crate::engine::TaskId;
 use crate::waiting::Awaited;
 use crate::{Result, Status};
 

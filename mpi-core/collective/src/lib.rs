@@ -54,7 +54,8 @@ pub use reduce::{Allreduce, Consecutive, Reduce, ReduceScatter, allreduce, reduc
 pub use reduction::{InPlace, Reduction};
 use rwmpi_engine as engine;
 use rwmpi_engine::{Mark, select, tuning, waiting};
-use rwmpi_rank::{activity, apart, departure, process};
+use rwmpi_rank::process::{self, departure};
+use rwmpi_rank::{activity, apart};
 pub use scan::{Scan, exscan, scan};
 pub use scratch::Scratch;
 pub use slots::{Epoch, OnceSlots, Slots};
