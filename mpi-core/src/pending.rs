@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::communicator::Communicator;
-use crate::engine::{Completion, Failure, OperationId};
+use crate::engine::{Completion, Failure, OperationId, TaskId};
 use crate::error::{Error, ErrorClass};
 use crate::staged::Staged;
-use crate::engine::TaskId;
 use crate::waiting::Awaited;
 use crate::{Result, Status};
 
