@@ -67,9 +67,8 @@ impl<'s> Package<'s> {
         // As often as a name is passed on, at most.
         for _ in 0..8 {
             let known = (1..=full.len()).rev().find(|&len| self.modules.contains_key(&full[..len])).unwrap_or(0);
-            let name = full.get(known)?.clone();
             let holder = &full[..known];
-            match self.passed_on(holder, &name) {
+            match full.get(known).and_then(|name| self.passed_on(holder, name)) {
                 Some(from) if from != full => full = from,
                 _ => return self.modules.get_key_value(holder)?.0.first().map(String::as_str),
             }
@@ -178,6 +177,7 @@ mod tests {
         assert_eq!(circles(&[a, b, c, back]), ["a b c"]);
         assert!(circles(&[a, b, c]).is_empty());
         assert!(circles(&[("a/mod", "use self::x::X;"), ("a/x", "use super::Y; use crate::a::Z;")]).is_empty());
+        assert_eq!(circles(&[("a", "use crate::b;"), ("b", "use super::a;")]), ["a b"], "as a whole");
     }
 
     #[test]
