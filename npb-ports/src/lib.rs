@@ -17,6 +17,7 @@ pub mod all_to_all;
 mod benchmark;
 mod class;
 pub mod command_line;
+mod definition;
 pub mod memory;
 mod options;
 pub mod outcome;

@@ -8,7 +8,7 @@ use rwmpi_core::ErrorClass;
 use rwmpi_core::untyped::Elements;
 
 use crate::access::Access;
-use crate::disk::Span;
+use crate::span::Span;
 use crate::transfer::{read_to_span, write_from_span};
 use crate::{Direction, File, Result};
 

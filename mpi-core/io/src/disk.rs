@@ -3,81 +3,13 @@
 //! What the kernel may do with a call, it does some day: it transfers fewer bytes than asked for, is interrupted by a
 //! signal, runs out of space in the middle. [`read_all`] and [`write_all`] are the only places that know. They work on
 //! a trait, so that tests can have all of this happen.
-//!
-//! Memory is given by address and length, never as a reference: the program's buffers may lie in memory that its peers
-//! write.
 #![allow(unsafe_code)]
 
 use std::io;
-use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, IntoRawFd};
 
-use rwmpi_core::untyped::Elements;
-
 use crate::pages;
-
-/// Memory that bytes are read to or written from.
-#[derive(Clone, Copy)]
-pub(crate) struct Span<'a> {
-    start: *mut u8,
-    len: usize,
-    owner: PhantomData<&'a mut [u8]>,
-}
-
-impl<'a> Span<'a> {
-    /// Of memory that is the library's.
-    pub(crate) fn of_bytes(bytes: &'a mut [u8]) -> Self {
-        Span { start: bytes.as_mut_ptr(), len: bytes.len(), owner: PhantomData }
-    }
-
-    /// Of elements whose bytes lie side by side.
-    pub(crate) fn of_elements(elements: &'a Elements) -> Option<Self> {
-        let (start, len) = elements.memory()?;
-        Some(Span { start, len, owner: PhantomData })
-    }
-
-    /// Of any memory.
-    ///
-    /// # Safety
-    /// It is valid for reads and writes as long as the span is used, and no reference is to it.
-    pub(crate) unsafe fn new(start: *mut u8, len: usize) -> Self {
-        Span { start, len, owner: PhantomData }
-    }
-
-    pub(crate) fn len(self) -> usize {
-        self.len
-    }
-
-    pub(crate) fn start(self) -> *mut u8 {
-        self.start
-    }
-
-    /// Some of it: none of what lies beyond its end.
-    pub(crate) fn part(self, from: usize, len: usize) -> Self {
-        let from = from.min(self.len);
-        Span { start: self.start.wrapping_add(from), len: len.min(self.len - from), owner: PhantomData }
-    }
-
-    /// Copies bytes to its beginning, as many as have room.
-    pub(crate) fn fill(self, bytes: &[u8]) {
-        // SAFETY: the span is valid for writes by the contract of what it is of, which is never memory that the
-        // library has lent to `bytes`.
-        unsafe { self.start.copy_from(bytes.as_ptr(), bytes.len().min(self.len)) };
-    }
-
-    /// Makes its bytes zero.
-    pub(crate) fn clear(self) {
-        // SAFETY: as in `fill`.
-        unsafe { self.start.write_bytes(0, self.len) };
-    }
-
-    /// Copies its bytes, as many as have room.
-    #[cfg(test)]
-    pub(crate) fn copy_to(self, bytes: &mut [u8]) {
-        // SAFETY: as in `fill`, the other way round.
-        unsafe { self.start.copy_to(bytes.as_mut_ptr(), bytes.len().min(self.len)) };
-    }
-}
+use crate::span::Span;
 
 /// How bytes have to be kept if they are to be stored to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,9 +60,9 @@ impl Disk for std::fs::File {
     fn read(&self, at: u64, into: Span<'_>) -> io::Result<usize> {
         let (file, at) = (self.as_raw_fd(), place(at)?);
         // SAFETY: the span is valid for writes of its length; a signal may interrupt the call, which is an error then.
-        match result(unsafe { libc::pread(file, into.start.cast(), into.len, at) }) {
+        match result(unsafe { libc::pread(file, into.start().cast(), into.len(), at) }) {
             // SAFETY: as above.
-            Err(error) if has_no_places(&error) => result(unsafe { libc::read(file, into.start.cast(), into.len) }),
+            Err(error) if has_no_places(&error) => result(unsafe { libc::read(file, into.start().cast(), into.len()) }),
             result => result,
         }
     }
@@ -138,9 +70,11 @@ impl Disk for std::fs::File {
     fn write(&self, at: u64, from: Span<'_>) -> io::Result<usize> {
         let (file, at) = (self.as_raw_fd(), place(at)?);
         // SAFETY: the span is valid for reads of its length.
-        match result(unsafe { libc::pwrite(file, from.start.cast(), from.len, at) }) {
-            // SAFETY: as above.
-            Err(error) if has_no_places(&error) => result(unsafe { libc::write(file, from.start.cast(), from.len) }),
+        match result(unsafe { libc::pwrite(file, from.start().cast(), from.len(), at) }) {
+            Err(error) if has_no_places(&error) => {
+                // SAFETY: as above.
+                result(unsafe { libc::write(file, from.start().cast(), from.len()) })
+            }
             result => result,
         }
     }
@@ -185,11 +119,11 @@ pub(crate) struct Moved {
 /// Calls `step` with what is left until nothing is, it does nothing, or it fails.
 fn in_steps(at: u64, span: Span<'_>, mut step: impl FnMut(u64, Span<'_>) -> io::Result<usize>) -> Moved {
     let mut done = 0;
-    while done < span.len {
-        match step(at + done as u64, span.part(done, span.len)) {
+    while done < span.len() {
+        match step(at + done as u64, span.part(done, span.len())) {
             Ok(0) => break,
             // No call does more than it is asked for, whoever answers it.
-            Ok(bytes) => done += bytes.min(span.len - done),
+            Ok(bytes) => done += bytes.min(span.len() - done),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 return Moved { bytes: done as u64, failure: Some(Failure { at: at + done as u64, error }) };
@@ -207,7 +141,7 @@ pub(crate) fn read_all(disk: &impl Disk, at: u64, span: Span<'_>) -> Moved {
 /// Writes all of the span from the byte `at` on.
 pub(crate) fn write_all(disk: &impl Disk, at: u64, span: Span<'_>) -> Moved {
     let mut moved = in_steps(at, span, |at, span| disk.write(at, span));
-    if moved.failure.is_none() && moved.bytes < span.len as u64 {
+    if moved.failure.is_none() && moved.bytes < span.len() as u64 {
         let error = io::Error::other("the system takes no more bytes and does not say why");
         moved.failure = Some(Failure { at: at + moved.bytes, error });
     }

@@ -55,12 +55,12 @@ pub mod representation;
 mod shown;
 mod sieved;
 mod size;
+mod span;
 #[cfg(test)]
 mod tests;
 mod transfer;
 pub mod typed;
 mod view;
-mod windows;
 mod word;
 
 use std::cell::{Cell, OnceCell, RefCell};

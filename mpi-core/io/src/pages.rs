@@ -22,7 +22,7 @@ use rustix::fs::{SeekFrom, fstatfs, seek};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-use crate::disk::Span;
+use crate::span::Span;
 
 pub(crate) const PAGE: u64 = 4096;
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rwmpi_core::untyped::Elements;
 
 use crate::Direction;
-use crate::disk::Span;
+use crate::span::Span;
 use crate::view::View;
 
 /// A part of the file in memory: from the byte `from` on.

@@ -15,7 +15,8 @@ use std::os::fd::AsRawFd;
 
 use rwmpi_core::op;
 
-use crate::disk::{Disk, Failure, Kept, Moved, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, Kept, Moved, read_all, write_all};
+use crate::span::Span;
 use crate::{File, Result};
 
 /// Who else may write to a range while it is locked.

@@ -10,8 +10,9 @@ use rwmpi_core::FileWays;
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::untyped::Elements;
 
-use crate::disk::{Disk, Kept, Moved, Span};
+use crate::disk::{Disk, Kept, Moved};
 use crate::sieved::read_and_write_back;
+use crate::span::Span;
 use crate::transfer::{self, Scratch};
 use crate::{Representation, View};
 

@@ -7,15 +7,18 @@
 //! each other are fetched together and copied from there: a call of the kernel costs as much as copying the gap.
 //! Writing, each range is a call of its own: what lies between is not the caller's.
 
+mod windows;
+
 use std::io;
 use std::ops::Range as Positions;
 
 use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
-use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, Moved, read_all, write_all};
+use crate::span::Span;
 use crate::view::{Range, Ranges, View};
-use crate::{Direction, Representation, windows};
+use crate::{Direction, Representation};
 
 /// So many bytes are packed and unpacked at a time.
 const PIECE: usize = 1 << 20;

@@ -7,7 +7,7 @@ mod block_tridiagonal;
 mod classes;
 mod coupling;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::multipartition::Multipartition;
 use crate::outcome::Outcome;
 use crate::{Class, Options};

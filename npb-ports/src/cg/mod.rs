@@ -9,7 +9,7 @@ mod mesh;
 mod problem;
 mod solver;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
 use crate::verify::Verification;

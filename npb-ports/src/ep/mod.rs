@@ -7,7 +7,7 @@
 mod batch;
 mod logarithm;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::random::{Generator, MULTIPLIER, power};
 use crate::timer::Stopwatch;

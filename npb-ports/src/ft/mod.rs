@@ -12,7 +12,7 @@ mod process_grid;
 mod space;
 mod transform;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
 use crate::verify::Verification;

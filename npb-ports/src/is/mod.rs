@@ -11,7 +11,7 @@ mod keys;
 mod problem;
 mod ranking;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
 use crate::verify::Verification;

@@ -16,8 +16,8 @@ mod solver;
 mod surface_integral;
 mod sweep;
 
-use crate::benchmark::Definition;
 use crate::cfd::State;
+use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
 use crate::verify::Verification;

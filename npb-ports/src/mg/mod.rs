@@ -16,7 +16,7 @@ mod shape;
 mod stencil;
 mod wave;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
 use crate::verify::Verification;

@@ -9,7 +9,7 @@ mod classes;
 mod pentadiagonal;
 mod transforms;
 
-use crate::benchmark::Definition;
+use crate::definition::Definition;
 use crate::multipartition::Multipartition;
 use crate::outcome::Outcome;
 use crate::{Class, Options};

@@ -11,7 +11,8 @@ use rwmpi_core::{Communicator, Parts};
 use super::read::Outcome;
 use super::team::{Fault, Heard, Part, Round, Told, meet, rounds};
 use crate::Direction;
-use crate::disk::{Disk, Failure, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, read_all, write_all};
+use crate::span::Span;
 
 /// So many bytes of the file an aggregator has at a time.
 const DOMAIN: u64 = 4 << 20;

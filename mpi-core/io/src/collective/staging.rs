@@ -14,8 +14,8 @@ use rwmpi_core::window::Window;
 use rwmpi_core::{Communicator, Destination, Info, Result, op};
 
 use crate::Direction;
-use crate::disk::Span;
 use crate::shown::Shown;
+use crate::span::Span;
 use crate::view::View;
 
 const HALVES: usize = 2;

@@ -11,11 +11,12 @@ use std::ops::Range;
 use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
+use super::{Scratch, read_part, write_part};
 use crate::Direction;
-use crate::disk::{Disk, Failure, Kept, Moved, Span, read_all, write_all};
+use crate::disk::{Disk, Failure, Kept, Moved, read_all, write_all};
 use crate::pages::PAGE;
 use crate::shown::Shown;
-use crate::transfer::{Scratch, read_part, write_part};
+use crate::span::Span;
 use crate::view::View;
 
 /// Where the blocks of a window lie.
