@@ -2,7 +2,8 @@
 //! speaks.
 #![forbid(unsafe_code)]
 
-use crate::environment::{self, JOB_FD, PARENTS};
+use crate::descriptor::JOB_FD;
+use crate::environment::{self, PARENTS};
 use crate::job_error::JobError;
 use crate::mappings;
 use crate::pmi::{self, PMI_FD, PMI_ID, PMI_NUMBER, PMI_PORT, PMI_SIZE, PMI_SPAWNED, Pmi};

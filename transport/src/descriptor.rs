@@ -13,6 +13,8 @@ use std::sync::OnceLock;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
 
+/// What our launcher says of the job's file, as [`handed_down`] does.
+pub const JOB_FD: &str = "RWMPI_JOB_FD";
 /// Ours are at least the first of these that the limit allows.
 const LOWEST: [RawFd; 3] = [1000, 200, 3];
 
@@ -135,6 +137,11 @@ pub fn handed_down(descriptor: BorrowedFd<'_>) -> io::Result<String> {
 }
 
 impl HandedDown {
+    /// The job's file, if our launcher has handed it down.
+    pub(crate) fn job() -> Option<HandedDown> {
+        HandedDown::parse(&std::env::var(JOB_FD).ok()?)
+    }
+
     pub(crate) fn parse(text: &str) -> Option<HandedDown> {
         let mut numbers = text.split(':').map(str::parse::<u64>);
         let mut next = || numbers.next()?.ok();

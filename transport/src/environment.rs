@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::libc;
 use rustix::fs::OFlags;
 
-use crate::descriptor::{self, HandedDown, raised};
+use crate::descriptor::{self, HandedDown, JOB_FD, raised};
 use crate::faults;
 use crate::job::Job;
 use crate::job_error::JobError;
@@ -20,8 +20,6 @@ use crate::layout::MOST_LANES;
 use crate::mappings;
 use crate::node::NodeFabric;
 
-/// The job's file, as [`crate::handed_down`] says it.
-pub const JOB_FD: &str = "RWMPI_JOB_FD";
 /// The number of this process in the job.
 pub const RANK: &str = "RWMPI_RANK";
 /// How many processes the job has.
@@ -170,11 +168,6 @@ pub(crate) fn required(name: &'static str) -> Result<usize, JobError> {
 
 pub(crate) fn is_set(name: &'static str) -> bool {
     env::var_os(name).is_some()
-}
-
-/// What our launcher has said of the job's file, if it has.
-pub(crate) fn handed_down_job() -> Option<HandedDown> {
-    HandedDown::parse(&text_of(JOB_FD).ok()??)
 }
 
 /// Takes over what our launcher has handed down under that name, if it has.

@@ -125,7 +125,7 @@ pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
 pub use control::{DETAIL_WORDS, Presence};
 #[cfg(not(loom))]
-pub use descriptor::{handed_down, raised};
+pub use descriptor::{JOB_FD, handed_down, raised};
 pub use distance::Distance;
 #[cfg(not(loom))]
 pub use doorbell::Doorbell;
@@ -133,7 +133,7 @@ pub use doorbell::Doorbell;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, FAULTS_FD, HOST, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK,
+    CONNECTION_FD, FAULTS_FD, HOST, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK,
     RECORDS_FD, SIZE, THREADS, TRANSPORT, UNIVERSE_SIZE,
 };
 pub use fabric::*;

@@ -15,8 +15,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::OFlags;
 
 use crate::board::{Board, Introduced};
-use crate::descriptor::{HandedDown, handed_down};
-use crate::environment::{self, CONNECTION_FD, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
+use crate::descriptor::{HandedDown, JOB_FD, handed_down};
+use crate::environment::{self, CONNECTION_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
 use crate::job::{Job, JobEnder, JobShape};
 use crate::job_error::JobError;
 use crate::joint::Parents;

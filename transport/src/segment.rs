@@ -24,8 +24,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 
 use crate::control::{Control, DETAIL_WORDS, DirtyWord, JobHeader};
-use crate::descriptor::{Identity, Kept, raised};
-use crate::environment;
+use crate::descriptor::{HandedDown, Identity, Kept, raised};
 use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, Layout, Part};
 use crate::mapping::Mapping;
@@ -160,7 +159,7 @@ impl Segment {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too short"));
         }
         let mapping = Mapping::new(&file, &layout)?;
-        let file = Kept::inherited(file.into(), environment::handed_down_job())?;
+        let file = Kept::inherited(file.into(), HandedDown::job())?;
         Ok(Segment { file, mapping, again: Again::default(), layout, heaps: heaps_of(&layout) })
     }
 
@@ -175,7 +174,7 @@ impl Segment {
             // Only this function maps the front of an inherited file, and what it maps stays.
             Some(Mapped { start: base, again }) => {
                 let mapping = Mapping::found(base, &layout);
-                let file = Kept::inherited(file.into(), environment::handed_down_job())?;
+                let file = Kept::inherited(file.into(), HandedDown::job())?;
                 return Ok(Segment { file, mapping, again, layout, heaps: heaps_of(&layout) });
             }
             None => Segment::map(file, layout)?,

@@ -5,7 +5,7 @@ use super::source::SourceFile;
 
 const PREFIX: &str = "\"RWMPI_";
 /// Where the table is, and where some of its names are.
-const TABLE: [&str; 2] = ["transport/src/settings.rs", "transport/src/environment.rs"];
+const TABLE: [&str; 3] = ["transport/src/settings.rs", "transport/src/environment.rs", "transport/src/descriptor.rs"];
 /// Tests set names that are wrong.
 const TESTS: &str = "tests/tests/";
 
