@@ -1,12 +1,12 @@
 //! What a rank leaves behind at its end, where the job is checked (`mpiexec --check`): messages that it has not
 //! received, and requests that it has not completed. What calls do not go together is for `collective/checking.rs`.
 
+use rwmpi_collective::direct;
 use rwmpi_transport::WriteSpan;
 
 use crate::activity::Call;
 use crate::communicator::{comparison_tag, context};
 use crate::{Communicator, Result, Universe};
-use rwmpi_collective::direct;
 
 impl Universe {
     /// Whether the rank's calls are checked.

@@ -92,7 +92,8 @@ pub use info::Info;
 pub use joining::init;
 #[doc(hidden)]
 pub use joining::init_with_lanes;
-
+#[doc(hidden)]
+pub use meeting::told::RanksStarted;
 pub use message::{Message, Serialized};
 pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
@@ -107,14 +108,12 @@ pub use request::Request;
 pub use rwmpi_derive::{Datatype, Message, test};
 #[doc(hidden)]
 pub use rwmpi_engine::{Mark, Signature, event, tuning};
+/// Made by [`Universe::alloc`].
+pub use rwmpi_rank::Buffer;
 #[doc(hidden)]
 pub use rwmpi_transport::port::PortPlace;
 // What front ends of other languages share a rank by.
-#[doc(hidden)]
-pub use meeting::told::RanksStarted;
 pub use progress_thread::Progress;
-/// Made by [`Universe::alloc`].
-pub use rwmpi_rank::Buffer;
 #[doc(hidden)]
 pub use rwmpi_transport::{
     BigLock, BigLocks, Held, IdleGuard, MOST_LANES, Observer, ProgressThread, SleepState, settings,

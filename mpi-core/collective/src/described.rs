@@ -8,13 +8,12 @@
 
 use rwmpi_transport::ReadSpan;
 
-use crate::Mark;
-use crate::Outcome;
 use crate::activity::Call;
 use crate::select::Collective;
 use crate::slots::{Epoch, Slots};
 use crate::team::{Team, Trouble};
 use crate::told::Told;
+use crate::{Mark, Outcome};
 
 /// A collective of one group, with this rank's data.
 pub trait Described {

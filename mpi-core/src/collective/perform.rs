@@ -70,7 +70,7 @@ impl Communicator {
         if self.size() == 1 {
             return self.slots_of_kind(kind).map(|slots| Turn { slots, number: 0 });
         }
-        let slots = self.slots_to_start_on()?.get()?.as_ref()?;
+        let slots = self.slots_to_start_on()?.get()?.as_ref().filter(|slots| slots.limits().have_room_for(kind))?;
         let number = self.nonblocking_collective_to_come();
         slots.has_turn(&self.team(nonblocking_tag(number), false), number, kind).then_some(Turn { slots, number })
     }
@@ -88,12 +88,14 @@ impl Communicator {
             self.next_nonblocking_collective();
         }
         let started = slots.start(self.team(nonblocking_tag(number), false), number, typed, described)?;
-        let communicator = self.clone();
-        Ok(started.map(|described| async move {
-            let Some(slots) = communicator.nonblocking_slots().and_then(|slots| slots.get()?.as_ref()) else {
-                return Ok(());
-            };
-            slots.finish(communicator.team(nonblocking_tag(number), false), number, typed, described).await
+        Ok(started.map(|described| {
+            let communicator = self.clone();
+            async move {
+                let Some(slots) = communicator.nonblocking_slots().and_then(|slots| slots.get()?.as_ref()) else {
+                    return Ok(());
+                };
+                slots.finish(communicator.team(nonblocking_tag(number), false), number, typed, described).await
+            }
         }))
     }
 }

@@ -1,11 +1,12 @@
 //! Who agrees on the context of a new communicator: whoever makes it together.
 
+use rwmpi_collective::{Team, broadcast, tree};
+
 use super::Communicator;
 use crate::activity::{Call, Target};
 use crate::engine::Failure;
 use crate::group::Group;
 use crate::process::Process;
-use rwmpi_collective::{Team, broadcast, tree};
 pub(crate) use rwmpi_rank::context::*;
 
 /// A context that has been agreed on.

@@ -17,6 +17,8 @@ mod topology;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use rwmpi_collective::{OnceNodes, OnceSlots};
+
 use crate::activity::Call;
 use crate::attribute::Attributes;
 use crate::group::{Comparison, Group};
@@ -25,7 +27,6 @@ use crate::select::file::FileWays;
 use crate::{Info, Result, Topology};
 use context::FIRST_GIVEN;
 pub(crate) use context::{LEAVING, SOME_MEMBERS, THIS_RANK, WORLD, usable};
-use rwmpi_collective::{OnceNodes, OnceSlots};
 pub(crate) use team::{comparison_tag, nonblocking_tag};
 
 /// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.

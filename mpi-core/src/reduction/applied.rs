@@ -3,11 +3,12 @@
 
 use std::cell::Cell;
 
+use rwmpi_collective::{InPlace, Reduction};
+
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::datatype::{Basic, Datatype, pack, unpack};
 use crate::engine::Failure;
 use crate::{Error, ErrorClass, Result};
-use rwmpi_collective::{InPlace, Reduction};
 
 /// Elements that are not a run of bytes are combined in portions of so many bytes.
 const PORTION: usize = 32 << 10;

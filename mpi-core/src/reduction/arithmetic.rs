@@ -7,12 +7,12 @@ use std::ops::{BitAnd, BitOr, BitXor};
 
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Half, Quad};
+use rwmpi_collective::{InPlace, Named, Reduction};
 use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
 use crate::datatype::{Basic, Number};
-use rwmpi_collective::{InPlace, Named, Reduction};
 
 /// What lies in `N` bytes of memory.
 pub(super) trait Bits<const N: usize>: Copy {

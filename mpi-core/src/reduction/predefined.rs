@@ -1,8 +1,9 @@
 //! MPI's own operations and what they are defined for.
 
+use rwmpi_collective::Reduction;
+
 use super::{Arithmetic, location};
 use crate::datatype::{Basic, Datatype, Group, Number};
-use rwmpi_collective::Reduction;
 
 /// A predefined operation (MPI-5.0 sections 6.9.2, 6.9.4 and 12.3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

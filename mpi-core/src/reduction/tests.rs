@@ -5,12 +5,12 @@ use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut, pod_read_unaligned};
 use proptest::prelude::*;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{Quad, X87DoubleExtended};
+use rwmpi_collective::Reduction;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::*;
 use crate::ErrorClass;
 use crate::datatype::{Basic, Datatype, Number};
-use rwmpi_collective::Reduction;
 
 fn applied(operation: Predefined, basic: Basic) -> Applied {
     Operation::Predefined(operation).on(&Datatype::basic(basic)).unwrap()

@@ -1,5 +1,6 @@
 //! Blocking point-to-point calls and probes (MPI-5.0 sections 3.2, 3.4, 3.8 and 3.10).
 
+use rwmpi_collective::Scratch;
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -10,7 +11,6 @@ use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode
 use crate::partner::{receive_target, send_target};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Mark, Result, Source, TagSelector};
-use rwmpi_collective::Scratch;
 
 /// How a send relates to its receive (MPI-5.0 section 3.4). A *ready* send is a standard one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -373,10 +373,11 @@ impl Drop for Ends<'_> {
 }
 
 impl Slots {
-    /// Whether nonblocking collective `number` can begin by them at once. Nothing has happened by then.
+    /// Whether nonblocking collective `number`, for which they have room, can begin at once. Nothing has happened by
+    /// then.
     #[inline]
     pub fn has_turn(&self, team: &Team<'_>, number: u64, kind: Collective) -> bool {
-        self.limits.have_room_for(kind) && Epoch::new(team, self, number).has_turn(kind).is_ready()
+        Epoch::new(team, self, number).has_turn(kind).is_ready()
     }
 
     /// Starts a collective whose turn it is; gives it back if others have not posted yet what it reads:
