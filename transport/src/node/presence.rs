@@ -19,7 +19,13 @@ impl NodeFabric {
         self.control(self.me).identity.presence.store(presence as u32, Ordering::Release);
         let (me, peers) = (self.me, self.links.len());
         for peer in (0..peers).filter(|&peer| peer != me) {
-            if self.presence(peer) != Presence::Here {
+            let may_wait = match self.presence(peer) {
+                Presence::Here => true,
+                // For all others to finalize, too: it hears that this process will not.
+                Presence::Leaving => presence == Presence::Left,
+                _ => false,
+            };
+            if !may_wait {
                 continue;
             }
             self.signal(peer, Signal::Wake);
