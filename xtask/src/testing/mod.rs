@@ -5,7 +5,6 @@
 
 mod names;
 
-use std::num::NonZero;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,8 +27,6 @@ const QUICK_ONE_IN: u64 = 12;
 /// What the quick tier leaves out of unit tests and small harnesses: benchmarks, whole simulations, and fabrics made of
 /// others.
 const QUICK: &str = "not (package(npb) | test(simulation) | (binary(fabric) & not test(/^(threads|tcp_threads)\\//)))";
-/// So many tests run at once for each processor, as whole jobs wait more than they compute.
-const TESTS_PER_PROCESSOR: usize = 2;
 /// Seeds are below this, to be easy to type.
 const SEEDS: u64 = 1_000_000;
 
@@ -205,10 +202,6 @@ impl Tests<'_> {
         let runner: &[&str] = if self.nextest { &["nextest", "run", "--no-tests=pass"] } else { &["test"] };
         let mut command = self.workspace.cargo(runner);
         command.args(packages).arg("--no-fail-fast");
-        if self.nextest {
-            let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-            command.arg(format!("--test-threads={}", TESTS_PER_PROCESSOR * processors));
-        }
         let tier = match self.tier {
             Tier::Quick => "quick",
             Tier::Usual => "usual",
