@@ -1,8 +1,9 @@
 //! Where the ranks' output goes: the launcher's own standard output and standard error, or memory.
 //!
-//! Nothing here blocks. Before each write the descriptor is asked whether it has room (the launcher's output belongs to
-//! others too, so it is not made non-blocking), and a pipe that has room takes `PIPE_BYTES` without waiting. While too
-//! much waits to be written, the ranks' pipes are left unread, so that the ranks wait instead of our memory growing.
+//! Nothing here blocks but [`say`], which speaks before and after a job. Before each write the descriptor is asked
+//! whether it has room (the launcher's output belongs to others too, so it is not made non-blocking), and a pipe that
+//! has room takes `PIPE_BYTES` without waiting. While too much waits to be written, the ranks' pipes are left unread,
+//! so that the ranks wait instead of our memory growing.
 
 use crate::error::exit_code;
 use crate::held_output::Held;

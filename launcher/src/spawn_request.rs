@@ -7,7 +7,8 @@ use crate::redirect::Readers;
 #[cfg(test)]
 use rwmpi_transport::pmi::Message;
 use rwmpi_transport::spawning::{
-    BEGINNING, Command, ELSEWHERE, ENDING, ESCAPED, PARENTS_ASKED_FOR, PARENTS_ELSEWHERE_KEY, PARENTS_KEY, unescaped,
+    self, BEGINNING, Command, ELSEWHERE, ENDING, ESCAPED, PARENTS_ASKED_FOR, PARENTS_ELSEWHERE_KEY, PARENTS_KEY,
+    unescaped,
 };
 use rwmpi_transport::{NODES, PARENTS};
 use serde::{Deserialize, Serialize};
@@ -237,25 +238,19 @@ fn is_of_one_host(asking: Asking<'_>, spec: &JobSpec) -> bool {
 
 impl Wanted {
     fn section(&self) -> Section {
-        let mut section = Section::new(&self.program).arguments(&self.arguments).ranks(self.ranks);
-        for (key, value) in &self.hints {
-            match key.as_str() {
-                "wdir" => section = section.directory(value),
-                "path" => section.search = Some(value.into()),
-                "env" => {
-                    let set = value.lines().filter_map(|line| line.split_once('='));
-                    section = set.fold(section, |section, (name, value)| section.environment(name, value));
-                }
-                _ => {}
-            }
+        let section = Section::new(&self.program).arguments(&self.arguments).ranks(self.ranks);
+        let set = spawning::environment(&self.hints).filter_map(|line| line.split_once('='));
+        let mut section = set.fold(section, |section, (name, value)| section.environment(name, value));
+        if let Some(directory) = spawning::directory(&self.hints) {
+            section = section.directory(directory);
         }
+        section.search = self.hints.iter().find(|(key, _)| key == "path").map(|(_, path)| path.into());
         section
     }
 
     /// Which hosts it is to be on, if it says so.
     fn hosts(&self) -> Option<&str> {
-        let names_hosts = |key: &str| ["host", "hosts"].contains(&key);
-        self.hints.iter().find(|(key, _)| names_hosts(key)).map(|(_, value)| value.as_str())
+        spawning::hosts(&self.hints)
     }
 }
 
@@ -268,7 +263,7 @@ pub(crate) fn reply(answer: &SpawnAnswer) -> String {
         SpawnAnswer::Elsewhere => format!("{WELL} {ELSEWHERE}"),
         SpawnAnswer::Refused(why) => {
             let cut = why.char_indices().nth(SENTENCE_MAX).map_or(why.len(), |(end, _)| end);
-            let why = rwmpi_transport::spawning::escaped(&why[..cut]);
+            let why = spawning::escaped(&why[..cut]);
             format!("cmd=spawn_result rc=-1 jobid=none nerrs=1 msg={why}")
         }
     }

@@ -39,9 +39,6 @@ impl Started {
     }
 }
 
-/// Hints that name hosts.
-const HOST_HINTS: [&str; 2] = ["host", "hosts"];
-
 impl Universe {
     /// Has these programs started as the ranks of a job of their own, and gives the intercommunicator of the callers
     /// and these (MPI_Comm_spawn_multiple). Collective over `over`; what is to be started is the root's to say, or why
@@ -132,6 +129,5 @@ impl Universe {
 
 /// Whether the launcher may start these on other machines: on hosts that they name, or on those of the job.
 fn may_be_elsewhere(commands: &[spawning::Command]) -> bool {
-    let name_hosts = commands.iter().flat_map(|command| &command.hints).any(|(key, _)| HOST_HINTS.contains(&&**key));
-    name_hosts || std::env::var_os(HOST).is_some()
+    commands.iter().any(|command| spawning::hosts(&command.hints).is_some()) || std::env::var_os(HOST).is_some()
 }

@@ -380,7 +380,7 @@ impl Universe {
     pub fn end_job(&self, code: i32, reason: &str) {
         // Before the others know: whoever sees them end because of it shall know why.
         if let Ok(mut starter) = self.starter.try_borrow_mut() {
-            starter.abort(code);
+            starter.abort(code, reason);
         }
         self.world.process().end_job(code, reason);
     }

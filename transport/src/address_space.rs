@@ -1,5 +1,5 @@
-//! Telling address spaces apart, which are processes: their numbers mean something within a name space of the kernel's
-//! only, and peers of a job may be in several.
+//! Tells address spaces apart, of which each process has one. Numbers of processes are unique within a PID namespace
+//! only, and a job may span several.
 #![forbid(unsafe_code)]
 
 use std::os::unix::fs::MetadataExt;

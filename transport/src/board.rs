@@ -93,13 +93,20 @@ impl Board {
 
     /// What whoever has had this process's job started has left for it.
     pub(crate) fn left_by_parents(&mut self) -> Result<Option<String>, JobError> {
-        let is_ours = environment::is_set(JOB_FD);
-        let is_spawned = is_ours || environment::number_of(PMI_SPAWNED)? == Some(1);
         match self {
-            Board::Pmi(pmi) if is_spawned => Ok(pmi.get(PARENTS_ELSEWHERE_KEY)?),
-            Board::Pmi(_) => Ok(None),
-            // No other user can read it there, as little as what PMIx itself says there.
-            Board::Pmix(_) => Ok(environment::text_of(PARENTS)?.filter(|text| !text.is_empty())),
+            Board::Pmi(pmi) => {
+                let is_ours = environment::is_set(JOB_FD);
+                let is_spawned = is_ours || environment::number_of(PMI_SPAWNED)? == Some(1);
+                if is_spawned { Ok(pmi.get(PARENTS_ELSEWHERE_KEY)?) } else { Ok(None) }
+            }
+            // What a spawned process starts inherits it: parents' name space and what they say are for one job.
+            Board::Pmix(pmix) => {
+                let (Some(parent), Some(left)) = (pmix.parent()?, environment::text_of(PARENTS)?) else {
+                    return Ok(None);
+                };
+                let said = left.strip_prefix(&parent).and_then(|rest| rest.strip_prefix('/'));
+                Ok(said.map(str::to_owned))
+            }
         }
     }
 
@@ -112,7 +119,9 @@ impl Board {
                 pmi.start_more(&request).map_err(|error| error.to_string())?.map(drop)
             }
             Board::Pmix(pmix) => {
-                let setting = format!("{PARENTS}={}", parents.elsewhere.as_deref().unwrap_or_default());
+                let said = parents.elsewhere.as_deref().ok_or("no port was opened for the new processes")?;
+                // It has a secret, but only this user can read an environment; what PMIx needs to know is there, too.
+                let setting = format!("{PARENTS}={}/{said}", pmix.namespace());
                 pmix.spawn(commands, &setting).map_err(|error| error.to_string())
             }
         }

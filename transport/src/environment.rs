@@ -31,7 +31,7 @@ pub const PLACE: &str = "RWMPI_LOCAL_RANK";
 pub const THREADS: &str = "RWMPI_THREADS";
 /// How many lanes the job is to have; absent: one. For whoever makes the job's file: others find the number there.
 pub const LANES: &str = "RWMPI_LANES";
-/// The lifeline, likewise; may be absent.
+/// The lifeline, as [`crate::handed_down`] says it; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 /// The connection to our launcher, likewise; may be absent. It is that of [`crate::pmi::PMI_FD`], of which only the
 /// number can be said there.

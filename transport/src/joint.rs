@@ -105,7 +105,7 @@ impl Parents {
     }
 
     /// Those that the environment names; `None`: this process's job was started by nobody of another one. If they are
-    /// elsewhere, the launcher says where, as that is no word for an environment.
+    /// elsewhere, our launcher is asked where, and keeps that out of the environment.
     ///
     /// # Errors
     /// If the environment makes no sense, or they are gone.

@@ -127,8 +127,13 @@ impl Starter {
         }
     }
 
-    /// The job is to end.
-    pub fn abort(&mut self, code: i32) {
+    /// The job is to end for that reason. Our own launcher says it; where there is none, or another, this process does,
+    /// before anybody ends it.
+    pub fn abort(&mut self, code: i32, reason: &str) {
+        if !self.watches || self.is_of_others() {
+            // There is nowhere to complain if that fails.
+            let _ = writeln!(io::stderr(), "rwmpi: the job ends with code {code}: {reason}");
+        }
         if let Some(board) = &mut self.board {
             board.abort(code);
         }

@@ -6,13 +6,14 @@
 //! functions, and the structures that these take.
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::{env, fs, mem, ptr};
 
 use nix::libc;
 
-use crate::spawning::Command;
+use crate::spawning::{self, Command};
 
 /// Names the job; set by such a launcher only.
 pub const NAMESPACE: &str = "PMIX_NAMESPACE";
@@ -22,14 +23,16 @@ const LIBRARY: &str = "libpmix.so.2";
 const NAME: usize = 256;
 /// Bytes of a key, with its end.
 const KEY: usize = 512;
-/// The hint of MPI that names hosts, and PMIx's word for it; the one that names a folder.
-const HOST: (&str, &CStr) = ("host", c"pmix.host");
-const FOLDER: &str = "wdir";
+/// Where to start processes.
+const HOSTS: &CStr = c"pmix.host";
+/// The process that has had this job started.
+const PARENT: &CStr = c"pmix.parent";
 /// In place of a process's number: the job.
 const ALL: u32 = u32::MAX - 1;
-/// Types of values, `PMIX_STRING`, `PMIX_UINT32`.
+/// Types of values, `PMIX_STRING`, `PMIX_UINT32`, `PMIX_PROC`.
 const STRING: u16 = 3;
 const NUMBER: u16 = 14;
+const PROCESS: u16 = 22;
 /// `PMIX_GLOBAL`: for all processes.
 const FOR_ALL: u8 = 3;
 
@@ -42,13 +45,13 @@ pub enum PmixError {
     )]
     NoLibrary(String),
     /// A call failed.
-    #[error("PMIx refuses {what} (status {status}{why})")]
+    #[error("PMIx refuses {what}: {why} (status {status})")]
     Refused {
         /// What was asked for.
         what: &'static str,
         /// Its number for why.
         status: c_int,
-        /// Its words for that, after a colon.
+        /// Its words for that.
         why: String,
     },
 }
@@ -61,20 +64,26 @@ struct Proc {
     number: u32,
 }
 
-/// `pmix_value_t`, whose union is of 24 bytes; ours may be larger, as theirs is only read.
+/// `pmix_value_t`, whose union has 24 bytes and begins with a pointer or a number.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Value {
     kind: u16,
-    data: [u64; 8],
+    data: [u64; 3],
 }
+
+const _: () = assert!(size_of::<Value>() == 32);
 
 /// `pmix_info_t`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Info {
     key: [c_char; KEY],
     flags: u32,
     value: Value,
 }
+
+const _: () = assert!(size_of::<Info>() == 552);
 
 /// `pmix_app_t`: a program to start. All that it points to is from `malloc`, as the library adds to it.
 #[repr(C)]
@@ -143,7 +152,7 @@ impl Pmix {
     /// # Errors
     /// If the launcher does not say.
     pub fn size(&self) -> Result<usize, PmixError> {
-        let refused = PmixError::Refused { what: "the size of the job", status: 0, why: String::new() };
+        let refused = PmixError::Refused { what: "the size of the job", status: 0, why: "it does not say".to_owned() };
         match self.value(ALL, c"pmix.job.size")? {
             Some(Found::Number(size)) => Ok(size as usize),
             _ => Err(refused),
@@ -169,8 +178,7 @@ impl Pmix {
     /// If the launcher does not take it.
     pub fn put(&mut self, key: &str, text: &str) -> Result<(), PmixError> {
         let [key, text] = [key, text].map(|text| CString::new(text).expect("keys and texts have no zero bytes"));
-        let mut value = Value { kind: STRING, data: [0; 8] };
-        value.data[0] = text.as_ptr() as u64;
+        let value = Value::text(text.as_ptr());
         // SAFETY: key and value are what the call reads, and live until it returns; it copies them.
         self.library.check("a value", unsafe { (self.library.put)(FOR_ALL, key.as_ptr(), &value) })
     }
@@ -211,6 +219,22 @@ impl Pmix {
         let _ = unsafe { (self.library.abort)(code, c"the program ended the job".as_ptr(), ptr::null(), 0) };
     }
 
+    /// The name space of this process.
+    pub fn namespace(&self) -> String {
+        text_of(&self.namespace)
+    }
+
+    /// The name space of the process that has had this job started, if one has.
+    ///
+    /// # Errors
+    /// If the launcher is gone.
+    pub fn parent(&self) -> Result<Option<String>, PmixError> {
+        Ok(match self.value(self.me as u32, PARENT)? {
+            Some(Found::Process(namespace)) => Some(namespace),
+            _ => None,
+        })
+    }
+
     /// Has the launcher start these as a job of its own, with `setting` (`NAME=value`) in their environment.
     ///
     /// # Errors
@@ -237,6 +261,14 @@ impl Pmix {
         let (kind, data) = unsafe { ((*value).kind, (&raw const (*value).data).cast::<u64>().read()) };
         let found = match kind {
             NUMBER => Some(Found::Number(data as u32)),
+            PROCESS if data != 0 => {
+                let process = data as *mut Proc;
+                // SAFETY: in a value of this type the union is the address of a process.
+                let namespace = text_of(unsafe { &(*process).namespace });
+                // SAFETY: it was allocated for whoever has asked.
+                unsafe { libc::free(process.cast()) };
+                Some(Found::Process(namespace))
+            }
             STRING if data != 0 => {
                 let text = data as *mut c_char;
                 // SAFETY: in a value of this type the union is the address of a text with a zero byte at its end.
@@ -256,18 +288,31 @@ impl Pmix {
 enum Found {
     Number(u32),
     Text(String),
+    /// Its name space.
+    Process(String),
+}
+
+/// The characters up to the first zero.
+fn text_of(characters: &[c_char]) -> String {
+    let bytes: Vec<u8> = characters.iter().map(|&character| character as u8).take_while(|&byte| byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl Value {
+    fn text(text: *const c_char) -> Value {
+        Value { kind: STRING, data: [text as u64, 0, 0] }
+    }
 }
 
 impl App {
     fn new(command: &Command, setting: &str) -> App {
-        let hint = |name: &str| command.hints.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-        let hosts = hint(HOST.0);
+        let (hints, hosts) = (&command.hints, spawning::hosts(&command.hints));
         let arguments = [&command.program].into_iter().chain(&command.arguments);
         App {
             program: text(&command.program),
             arguments: texts(arguments.map(String::as_str)),
-            environment: texts([setting].into_iter()),
-            folder: hint(FOLDER).map_or(ptr::null_mut(), text),
+            environment: texts(spawning::environment(hints).chain([setting])),
+            folder: spawning::directory(hints).map_or(ptr::null_mut(), text),
             processes: c_int::try_from(command.processes).unwrap_or(c_int::MAX),
             infos: hosts.map_or(ptr::null_mut(), Info::on_hosts),
             info_count: usize::from(hosts.is_some()),
@@ -277,20 +322,26 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        // SAFETY: all of it is from `malloc`, also what the library has put in its place, and nobody else's; lists end
-        // with a null pointer, which `free` lets pass.
-        unsafe {
-            for list in [self.arguments, self.environment] {
+        for list in [self.arguments, self.environment] {
+            // SAFETY: neither is null, each ends with a null pointer, and both with all their texts are from `malloc`
+            // and nobody else's, also where the library has put another list in place of ours.
+            unsafe {
                 (0..)
                     .map(|at| *list.add(at))
                     .take_while(|text| !text.is_null())
                     .for_each(|text| libc::free(text.cast()));
                 libc::free(list.cast());
             }
-            if !self.infos.is_null() {
+        }
+        if !self.infos.is_null() {
+            // SAFETY: there is one, whose value is a text, both from `malloc`; the library leaves it as it is.
+            unsafe {
                 libc::free((*self.infos).value.data[0] as *mut c_void);
                 libc::free(self.infos.cast());
             }
+        }
+        // SAFETY: both are from `malloc`, or null, which `free` ignores.
+        unsafe {
             libc::free(self.program.cast());
             libc::free(self.folder.cast());
         }
@@ -301,29 +352,29 @@ impl Info {
     /// On which hosts, from `malloc`.
     fn on_hosts(hosts: &str) -> *mut Info {
         let mut key = [0; KEY];
-        key.iter_mut().zip(HOST.1.to_bytes()).for_each(|(place, byte)| *place = *byte as c_char);
-        let value = Value { kind: STRING, data: [text(hosts) as u64, 0, 0, 0, 0, 0, 0, 0] };
-        from_malloc([Info { key, flags: 0, value }].into_iter())
+        key.iter_mut().zip(HOSTS.to_bytes()).for_each(|(place, byte)| *place = *byte as c_char);
+        from_malloc(&[Info { key, flags: 0, value: Value::text(text(hosts)) }])
     }
 }
 
 /// A text from `malloc`, up to its first zero byte.
 fn text(text: &str) -> *mut c_char {
     let bytes = text.bytes().take_while(|&byte| byte != 0).chain([0]);
-    from_malloc(bytes.map(|byte| byte as c_char).collect::<Vec<_>>().into_iter())
+    from_malloc(&bytes.map(|byte| byte as c_char).collect::<Vec<_>>())
 }
 
 /// A list of texts from `malloc`, which ends with a null pointer.
 fn texts<'a>(each: impl Iterator<Item = &'a str>) -> *mut *mut c_char {
-    from_malloc(each.map(text).chain([ptr::null_mut()]).collect::<Vec<_>>().into_iter())
+    from_malloc(&each.map(text).chain([ptr::null_mut()]).collect::<Vec<_>>())
 }
 
-fn from_malloc<T>(values: impl ExactSizeIterator<Item = T>) -> *mut T {
+/// A copy from `malloc`.
+fn from_malloc<T: Copy>(values: &[T]) -> *mut T {
     // SAFETY: the call has no conditions.
-    let place = unsafe { libc::malloc(values.len() * size_of::<T>()) }.cast::<T>();
+    let place = unsafe { libc::malloc(size_of_val(values)) }.cast::<T>();
     assert!(!place.is_null(), "there is no memory for what a launcher is told");
-    // SAFETY: there is room for as many values, aligned for every type.
-    values.enumerate().for_each(|(at, value)| unsafe { place.add(at).write(value) });
+    // SAFETY: there is new memory for as many values, aligned for every type.
+    unsafe { place.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
     place
 }
 
@@ -333,11 +384,11 @@ impl Library {
             return Ok(());
         }
         // SAFETY: the call takes any number, and gives a constant text or nothing.
-        let why = unsafe {
+        let why: Cow<'_, str> = unsafe {
             let text = (self.error_string)(status);
-            if text.is_null() { String::new() } else { format!(": {}", CStr::from_ptr(text).to_string_lossy()) }
+            if text.is_null() { "it does not say why".into() } else { CStr::from_ptr(text).to_string_lossy() }
         };
-        Err(PmixError::Refused { what, status, why })
+        Err(PmixError::Refused { what, status, why: why.into_owned() })
     }
 
     fn load() -> Result<Library, PmixError> {

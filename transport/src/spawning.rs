@@ -36,6 +36,29 @@ pub struct Command {
     pub hints: Vec<(String, String)>,
 }
 
+/// The hints that name hosts.
+const HOST_HINTS: [&str; 2] = ["host", "hosts"];
+/// The hint that names a directory to start in.
+const DIRECTORY_HINT: &str = "wdir";
+/// The hint with lines `NAME=value` for the environment.
+const ENVIRONMENT_HINT: &str = "env";
+
+/// The hosts that hints name, if they do.
+pub fn hosts(hints: &[(String, String)]) -> Option<&str> {
+    hints.iter().find(|(key, _)| HOST_HINTS.contains(&key.as_str())).map(|(_, value)| value.as_str())
+}
+
+/// The directory that hints name, if they do.
+pub fn directory(hints: &[(String, String)]) -> Option<&str> {
+    hints.iter().find(|(key, _)| key == DIRECTORY_HINT).map(|(_, value)| value.as_str())
+}
+
+/// The lines `NAME=value` that hints have for the environment.
+pub fn environment(hints: &[(String, String)]) -> impl Iterator<Item = &str> {
+    let set = hints.iter().filter(|(key, _)| key == ENVIRONMENT_HINT);
+    set.flat_map(|(_, lines)| lines.lines()).filter(|line| line.contains('='))
+}
+
 /// What the new processes are told of their parents ([`crate::Parents::said`]), whichever it is that the launcher can
 /// make true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -222,13 +222,10 @@ fn remember(code: c_int, text: &str) {
     *LATEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((code, text.to_string()));
 }
 
-/// Ends the job: the launcher says why; without one, the process itself.
+/// Ends the job, and says why.
 pub(crate) fn end_job(code: c_int, text: &str) -> ! {
     let universe = rank::peek().ok().and_then(|rank| rank.universe.try_borrow().ok());
     let Some(universe) = universe.as_ref().and_then(|universe| universe.as_ref()) else { end_process(code, text) };
-    if !universe.has_launcher() {
-        eprintln!("{text}");
-    }
     universe.end_job(code, text);
     exit(code)
 }

@@ -44,6 +44,7 @@ fn all_goes_as_it_should(launcher: &str, all: &[&[&str]]) {
     }
     let output = run(launcher, all[0], "auto", "abort");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(text(&output).contains("the job ends with code 3: the input makes no sense"), "{output:?}");
 }
 
 #[test]

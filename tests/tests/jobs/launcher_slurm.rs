@@ -13,6 +13,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::c_support::{Library, sources, text};
+use rwmpi_abi_table::Interface;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
 /// No daemon takes that long to come to life, and no job to end, unless it hangs.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -146,7 +149,33 @@ impl Slurm {
         }
         let output = self.run(options, "auto", "abort");
         assert!(!output.status.success() && output.status.code() != Some(124), "{options:?}: {output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("task 1: Exited with exit code 3"), "{output:?}");
+        let said = text(&output);
+        assert!(said.contains("task 1: Exited with exit code 3"), "{options:?}: {said}");
+        assert!(said.contains("the job ends with code 3: the input makes no sense"), "{options:?}: {said}");
+    }
+
+    /// What comes of two ranks that spawn two others, and talk with them.
+    fn spawn(&self, options: &[&str]) -> Output {
+        let program = Library::new(Interface::Standard).compile(&sources().join("tools/spawner.c"), &[]).unwrap();
+        let mut command = self.command("timeout");
+        command.arg(WATCHDOG.as_secs().to_string()).args(["srun", "--overcommit", "--overlap", "-n", "2"]).args(options);
+        command.arg(program).arg("talk").output().unwrap()
+    }
+
+    /// What is spawned is a step of its own.
+    fn starts_what_ranks_spawn(&self, options: &[&str]) {
+        let output = self.spawn(options);
+        let said = text(&output);
+        assert!(output.status.success(), "{options:?}: {said}\n{}", self.logs());
+        assert_eq!(said.matches("of 4: sum 6, beside 4").count(), 4, "{options:?}: {said}");
+    }
+
+    /// It says why it starts none, and the job ends.
+    fn refuses_to_spawn(&self, options: &[&str]) {
+        let output = self.spawn(options);
+        let said = text(&output);
+        assert!(!output.status.success() && output.status.code() != Some(124), "{options:?}: {said}");
+        assert!(said.contains("MPI_Comm_spawn") && said.contains("PMIx refuses to start processes"), "{said}");
     }
 }
 
@@ -190,8 +219,10 @@ fn slurm_starts_our_ranks() {
     for nodes in ["1", "2"] {
         slurm.all_goes_as_it_should(&["--mpi=pmi2", "-N", nodes]);
     }
+    slurm.starts_what_ranks_spawn(&["--mpi=pmi2", "-N", "1"]);
     // Its plugin for PMIx cannot have two daemons on one machine.
     if has_pmix(&slurm) {
         slurm.all_goes_as_it_should(&["--mpi=pmix", "-N", "1"]);
+        slurm.refuses_to_spawn(&["--mpi=pmix", "-N", "1"]);
     }
 }

@@ -21,7 +21,7 @@ impl NodeFabric {
         for peer in (0..peers).filter(|&peer| peer != me) {
             let may_wait = match self.presence(peer) {
                 Presence::Here => true,
-                // For all others to finalize, too: it hears that this process will not.
+                // It waits for all others to leave in order, and hears that this one has not.
                 Presence::Leaving => presence == Presence::Left,
                 _ => false,
             };

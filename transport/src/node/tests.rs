@@ -4,7 +4,9 @@ use crate::Queues;
 use crate::SharedMemory;
 use crate::Waiting;
 use crate::layout::PEERS_WITHOUT_HINTS;
-use crate::{Enqueue, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, Way, WriteSpan, Written};
+use crate::{
+    Enqueue, Presence, ReadSpan, Reading, RemoteAddress, RemoteError, RemoteMemory, Signal, Way, WriteSpan, Written,
+};
 
 use super::*;
 use crate::span::tests::PAST_CACHES;
@@ -184,4 +186,15 @@ fn peers_with_a_processor_each_are_beside_nobody() {
     a.give_way();
     b.give_way();
     assert!(!a.shares_processor(1) && !b.shares_processor(0));
+}
+
+/// In order, they call nobody who is leaving too: as many calls as there are pairs of processes.
+#[test]
+fn who_leaves_without_the_others_calls_those_who_wait_for_all() {
+    for (presence, is_called) in [(Presence::Left, true), (Presence::Leaving, false), (Presence::Finished, false)] {
+        let (mut a, mut b) = pair();
+        b.depart(Presence::Leaving);
+        a.depart(presence);
+        assert_eq!(b.take_signals().contains(Signal::Wake), is_called, "{presence:?}");
+    }
 }
