@@ -1,7 +1,7 @@
 //! What a rank leaves behind at its end, where the job is checked (`mpiexec --check`): messages that it has not
 //! received, and requests that it has not completed. What calls do not go together is for `collective/checking.rs`.
 
-use rwmpi_collective::direct;
+use rwmpi_collective::allgather;
 use rwmpi_transport::WriteSpan;
 
 use crate::activity::Call;
@@ -57,7 +57,7 @@ impl Universe {
         let tag = comparison_tag(world.next_comparison());
         let mut heard = vec![0_u8; world.size()];
         let places = WriteSpan::from(&mut heard[..]);
-        let exchanged = || direct(world.apart_from_collectives(tag), |rank| places.part(rank, 1));
+        let exchanged = || allgather::direct(world.apart_from_collectives(tag), |rank| places.part(rank, 1));
         world.process().block_on(exchanged).map_err(world.failed(Call::Finalize))
     }
 

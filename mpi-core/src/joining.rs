@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rwmpi_collective::{Team, tree};
+use rwmpi_collective::{Team, barrier};
 use rwmpi_rank::Lanes;
-use rwmpi_transport::{JobFabric, Membership, NodeFabric};
+use rwmpi_transport::{JobFabric, Membership, NodeFabric, settings};
 
 use crate::Result;
 use crate::activity::{Call, Target};
@@ -104,7 +104,7 @@ impl Universe {
             process.leave_with_living().map_err(world.failed(Call::Finalize))?;
         } else {
             let team = Team::new(process, (world.group().peers(), world.rank()), [LEAVING, 0], true, (None, None));
-            process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
+            process.block_on(|| barrier::tree(team)).map_err(world.failed(Call::Finalize))?;
         }
         self.flush(process)?;
         if let Some(recorder) = process.recorder() {
@@ -201,7 +201,7 @@ pub(crate) fn tuning_of_job() -> Result<Tuning> {
 
 /// Whether ranks of the job that this process belongs to are to be checked.
 fn is_checked_job() -> bool {
-    std::env::var_os(rwmpi_transport::settings::CHECK).is_some_and(|value| value == "on")
+    std::env::var_os(settings::CHECK).is_some_and(|value| value == "on")
 }
 
 /// For a profile, in the order of its [`WAYS`].

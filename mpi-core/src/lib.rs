@@ -109,6 +109,7 @@ pub use rwmpi_derive::{Datatype, Message, test};
 #[doc(hidden)]
 pub use rwmpi_engine::{Mark, Signature, event, tuning};
 /// Made by [`Universe::alloc`].
+#[doc(inline)]
 pub use rwmpi_rank::Buffer;
 #[doc(hidden)]
 pub use rwmpi_transport::port::PortPlace;

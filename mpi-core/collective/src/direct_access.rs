@@ -54,7 +54,7 @@ fn all_readable(addresses: &[[ExposedAddress; 2]]) -> bool {
 }
 
 /// Of every rank, two pieces of memory that can be read and, as the collective has it, written.
-pub struct DirectAccess<'a> {
+pub(crate) struct DirectAccess<'a> {
     team: Team<'a>,
     /// By rank.
     addresses: Addresses,
@@ -74,13 +74,13 @@ pub(crate) enum Way {
 
 impl<'a> Team<'a> {
     /// Whether it pays to ask for each other's memory. The same on all ranks of a team.
-    pub fn may_access_directly(&self) -> bool {
+    pub(crate) fn may_access_directly(&self) -> bool {
         self.process.engine().may_publish(self.peers)
     }
 
     /// Exposes to every other rank what `mine` says for it, until [`DirectAccess::meet`] has returned, and learns where
     /// theirs lies. The addresses go by messages. `None`, on all ranks, where some memory cannot be shared.
-    pub async fn exchange_addresses<'s>(
+    pub(crate) async fn exchange_addresses<'s>(
         self,
         mine: impl Fn(usize) -> [ReadSpan<'s>; 2],
     ) -> Result<Option<DirectAccess<'a>>, Failure> {
@@ -164,7 +164,11 @@ impl<'a> Team<'a> {
     }
 
     /// As [`Team::exchange_addresses`], only `root`'s memory, as its first piece.
-    pub async fn exchange_address(self, root: usize, data: ReadSpan<'_>) -> Result<Option<DirectAccess<'a>>, Failure> {
+    pub(crate) async fn exchange_address(
+        self,
+        root: usize,
+        data: ReadSpan<'_>,
+    ) -> Result<Option<DirectAccess<'a>>, Failure> {
         let mut address = if self.rank == root { self.address_of(data) } else { ExposedAddress::NOTHING };
         apart(|| tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut address)), root)).await?;
         let addresses: Addresses = SmallVec::from_elem([address, ExposedAddress::NOTHING], self.size());
@@ -218,12 +222,12 @@ impl<'a> DirectAccess<'a> {
     }
 
     /// Waits until no rank uses the others' memory any more, where the addresses went by messages.
-    pub async fn meet(self) -> Result<(), Failure> {
+    pub(crate) async fn meet(self) -> Result<(), Failure> {
         apart(|| barrier(self.team)).await
     }
 
     /// As [`DirectAccess::spread`], where the address went by messages.
-    pub async fn read_from(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(crate) async fn read_from(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         if self.team.rank != root {
             self.read(root, 0, 0, data, self.team.size().saturating_mul(data.len()))?;
         }
@@ -299,7 +303,7 @@ impl<'a> DirectAccess<'a> {
 
     /// Copies from `rank`'s piece `which`, in a collective that goes through `working_set` bytes of memory in all ranks
     /// together. (Where nothing lies, it may lie anywhere.)
-    pub fn read(
+    pub(crate) fn read(
         &self,
         rank: usize,
         which: usize,
@@ -334,7 +338,7 @@ impl<'a> DirectAccess<'a> {
     /// Combines, in rank order, what all ranks have at `offset` of their first piece, and puts it at `offset` of the
     /// second piece of those in `to` and, if there is such a place, into `result`. This rank's contribution is `own`,
     /// which may be the same memory as `result`.
-    pub fn combine(
+    pub(crate) fn combine(
         &self,
         offset: usize,
         own: ReadSpan<'_>,

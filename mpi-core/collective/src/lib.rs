@@ -17,11 +17,11 @@
 #![allow(missing_docs)]
 
 mod agreement;
-mod allgather;
+pub mod allgather;
 mod alltoall;
-mod barrier;
+pub mod barrier;
 mod broadcast;
-mod described;
+pub mod described;
 mod direct_access;
 mod gather;
 mod inter;
@@ -38,11 +38,11 @@ mod tests;
 mod told;
 mod uneven;
 
-pub use allgather::{Allgather, allgather, direct, short};
+pub use allgather::{Allgather, allgather};
 pub use alltoall::{Alltoall, alltoall};
-pub use barrier::{Barrier, barrier, tree};
+pub use barrier::{Barrier, barrier};
 pub use broadcast::{Broadcast, broadcast};
-pub use described::{Described, Typed, passing, run};
+pub use described::{Described, Typed};
 pub use gather::{Gather, Scatter, gather, scatter};
 pub use inter::{
     Groups, Root, allreduce_between, alltoall_between, barrier_between, broadcast_between, combine_between,
@@ -51,7 +51,7 @@ pub use inter::{
 pub use neighbour::exchange_with_neighbours;
 pub use nodes::OnceNodes;
 pub use reduce::{Allreduce, Consecutive, Reduce, ReduceScatter, allreduce, reduce, reduce_scatter};
-pub use reduction::{InPlace, Reduction};
+pub use reduction::{Reduction, WhereItLies};
 use rwmpi_engine as engine;
 use rwmpi_engine::{Mark, select, tuning, waiting};
 use rwmpi_rank::process::{self, departure};

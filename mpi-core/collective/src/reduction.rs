@@ -13,7 +13,7 @@ pub trait Reduction {
     /// `kept = earlier ∘ kept`.
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]);
     /// The same on memory that others may write to meanwhile, if it can be done there.
-    fn where_it_lies(&self) -> Option<&dyn InPlace> {
+    fn where_it_lies(&self) -> Option<&dyn WhereItLies> {
         None
     }
     /// Size of an element, bytes.
@@ -39,7 +39,7 @@ pub trait Reduction {
 }
 
 /// An operation on elements that lie where others may write to them meanwhile: it reads each once.
-pub trait InPlace {
+pub trait WhereItLies {
     /// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, but must not overlap it otherwise.
     fn combine(&self, earlier: LentSpan<'_>, later: LentSpan<'_>, kept: WriteSpan<'_>);
 }
@@ -53,7 +53,7 @@ impl<R: Reduction + ?Sized> Reduction for &R {
         (**self).prepend(earlier, kept);
     }
 
-    fn where_it_lies(&self) -> Option<&dyn InPlace> {
+    fn where_it_lies(&self) -> Option<&dyn WhereItLies> {
         (**self).where_it_lies()
     }
 

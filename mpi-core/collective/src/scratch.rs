@@ -1,12 +1,12 @@
 //! Memory of an algorithm's own, and reducing one span into another.
 #![allow(unsafe_code)]
 
+use rwmpi_rank::Buffer;
 use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use crate::process::Process;
 use crate::reduction::Reduction;
 use crate::team::Team;
-use rwmpi_rank::Buffer;
 
 /// Up to this many words the memory is within the algorithm's own state.
 const INLINE: usize = 8;
@@ -38,12 +38,12 @@ impl Scratch {
 }
 
 /// `kept = kept ∘ later`.
-pub fn append(team: &Team<'_>, op: &(impl Reduction + ?Sized), kept: WriteSpan<'_>, later: ReadSpan<'_>) {
+pub(crate) fn append(team: &Team<'_>, op: &(impl Reduction + ?Sized), kept: WriteSpan<'_>, later: ReadSpan<'_>) {
     combine(team, op, kept.as_read().into(), later.into(), kept);
 }
 
 /// `kept = earlier ∘ kept`.
-pub fn prepend(team: &Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
+pub(crate) fn prepend(team: &Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
     combine(team, op, earlier.into(), kept.as_read().into(), kept);
 }
 
@@ -51,7 +51,7 @@ pub fn prepend(team: &Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept:
 /// operation [can be done](Reduction::where_it_lies).
 ///
 /// What is no contribution is not combined, and a rank whose operation fails has none.
-pub fn combine(
+pub(crate) fn combine(
     team: &Team<'_>,
     op: &(impl Reduction + ?Sized),
     earlier: LentSpan<'_>,

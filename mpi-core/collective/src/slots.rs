@@ -28,6 +28,7 @@ mod parts;
 use std::cell::{Cell, OnceCell, RefCell};
 
 use bytemuck::Zeroable;
+use rwmpi_rank::Buffer;
 use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
 
 use crate::allgather;
@@ -43,7 +44,6 @@ use layout::{FETCHED_AHEAD, LONG, RankSlots, SHORT_CAPACITY};
 pub use nonblocking::Nonblocking;
 use nonblocking::Over;
 pub(crate) use parts::{Comes, MOST_TAKERS, parts};
-use rwmpi_rank::Buffer;
 
 /// By how many long broadcasts a root can be ahead.
 const ASIDES: usize = 4;

@@ -213,7 +213,7 @@ impl<'a> Team<'a> {
     }
 
     /// Sends and receives at once.
-    pub async fn exchange(
+    pub(crate) async fn exchange(
         self,
         data: ReadSpan<'_>,
         to: usize,
@@ -233,7 +233,7 @@ impl<'a> Team<'a> {
 
     /// One round of a barrier: tells `to`; whether this rank has been told already by `by`, who has it as its `to`. Who
     /// is told by a rank in trouble is in trouble, too.
-    pub fn tell(&self, round: u32, to: usize, by: usize) -> Result<bool, Failure> {
+    pub(crate) fn tell(&self, round: u32, to: usize, by: usize) -> Result<bool, Failure> {
         let step = [self.context, self.tag, round];
         let mut engine = self.process.engine();
         engine.barrier_signal(self.peers[to], step, self.is_in_trouble())?;
@@ -260,7 +260,7 @@ impl<'a> Team<'a> {
     }
 
     /// Waits to be told by `from`.
-    pub async fn hear(&self, round: u32, from: usize) -> Result<(), Failure> {
+    pub(crate) async fn hear(&self, round: u32, from: usize) -> Result<(), Failure> {
         let step = [self.context, self.tag, round];
         poll_fn(|_| {
             let told = self.process.engine().barrier_arrived(step);
@@ -284,7 +284,7 @@ impl<'a> Team<'a> {
     }
 
     /// As [`Team::copy`], in a collective that goes through `working_set` bytes of memory in all ranks together.
-    pub fn copy_of(self, working_set: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(crate) fn copy_of(self, working_set: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
         self.check_fits(data.len(), into.len())?;
         data.copy_of_working_set_to(into, working_set as u64);
         Ok(())
@@ -319,7 +319,7 @@ impl<'a> Flights<'a> {
 
     /// Starts a receive.
     #[inline]
-    pub fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
+    pub(crate) fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let id = self.team.process.engine().start_span_receive(self.team.pattern(from), into)?;
@@ -329,7 +329,7 @@ impl<'a> Flights<'a> {
 
     /// As [`Flights::receive`], for the message that the caller waits for next, of `expected` bytes.
     #[inline]
-    pub fn receive_next(&mut self, into: WriteSpan<'a>, expected: usize, from: usize) -> Result<(), Failure> {
+    pub(crate) fn receive_next(&mut self, into: WriteSpan<'a>, expected: usize, from: usize) -> Result<(), Failure> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();

@@ -8,7 +8,7 @@
 
 use std::any::type_name;
 
-use rwmpi_collective::{Named, Outcome, Sibling, Told, short};
+use rwmpi_collective::{Named, Outcome, Sibling, Told, allgather};
 use rwmpi_transport::WriteSpan;
 
 use crate::activity::{self, Call};
@@ -158,7 +158,7 @@ impl ToCompare {
         let mut all = vec![[0; WORDS]; communicator.size()];
         all[communicator.rank()] = own;
         let heard = WriteSpan::from(bytemuck::cast_slice_mut::<Signature, u8>(&mut all));
-        short(communicator.apart_from_collectives(tag), |rank| {
+        allgather::short(communicator.apart_from_collectives(tag), |rank| {
             heard.part(rank * size_of::<Signature>(), size_of::<Signature>())
         })
         .await?;

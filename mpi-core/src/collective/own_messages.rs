@@ -1,5 +1,5 @@
 //! Collectives of values that are their own messages, as numbers are: they need no message of their length, and are
-//! described where they lie, as buffers are (`described`). What goes for all other values is in `values`.
+//! described where they lie, as buffers are ([`Described`]). What goes for all other values is in `values`.
 
 use rwmpi_collective::{Allgather, Allreduce, Broadcast, Described, Gather, Reduce};
 use rwmpi_transport::ReadSpan;

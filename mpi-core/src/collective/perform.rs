@@ -1,7 +1,8 @@
 //! How communicators do what has been described: at once, where slots have room for it, or else by whatever way the
 //! algorithm finds; and the same for those that are only started.
 
-use rwmpi_collective::{Described, Outcome, Slots, Team, Trouble, Typed, passing, run};
+use rwmpi_collective::described::{passing, run};
+use rwmpi_collective::{Described, Outcome, Slots, Team, Trouble, Typed};
 
 use super::checking::CallForm;
 use crate::apart::apart;

@@ -1,6 +1,6 @@
 //! Who agrees on the context of a new communicator: whoever makes it together.
 
-use rwmpi_collective::{Team, broadcast, tree};
+use rwmpi_collective::{Team, broadcast};
 
 use super::Communicator;
 use crate::activity::{Call, Target};
@@ -79,13 +79,5 @@ impl Communicator {
     pub(crate) fn agree_on_context(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
         let process = self.process();
         process.block_on(|| creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
-    }
-
-    /// Returns when all members have come here and have nothing more to send.
-    pub(super) fn meet_to_part(&self) -> crate::Result<()> {
-        let call = Call::FreeCommunicator;
-        let (process, creators) = (self.process(), self.creators());
-        process.flush().map_err(self.failed(call))?;
-        process.block_on(|| tree(creators.team(process, true))).map_err(self.failed(call))
     }
 }

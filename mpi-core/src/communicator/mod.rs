@@ -17,7 +17,7 @@ mod topology;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rwmpi_collective::{OnceNodes, OnceSlots};
+use rwmpi_collective::{OnceNodes, OnceSlots, barrier};
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
@@ -172,8 +172,7 @@ impl Communicator {
     pub(crate) fn across(process: Rc<Process>, first: usize) -> Communicator {
         let (me, peers) = process.me_and_peers();
         let first = first as u32;
-        let groups = [Vec::from_iter(0..first), Vec::from_iter(first..peers)];
-        let [one, other] = groups;
+        let (one, other) = (Vec::from_iter(0..first), Vec::from_iter(first..peers));
         let (local, remote) = if me < first { (one, other) } else { (other, one) };
         // Its context is the first that this rank would give out.
         if me == 0 {
@@ -355,6 +354,14 @@ impl Communicator {
             return self.process().part_if_last().map_err(self.failed(call));
         }
         self.free()
+    }
+
+    /// Returns when all members have come here and have nothing more to send.
+    fn meet_to_part(&self) -> Result<()> {
+        let call = Call::FreeCommunicator;
+        let (process, creators) = (self.process(), self.creators());
+        process.flush().map_err(self.failed(call))?;
+        process.block_on(|| barrier::tree(creators.team(process, true))).map_err(self.failed(call))
     }
 
     /// Whether it is with ranks of another job, which have another engine than those of this one.

@@ -3,8 +3,10 @@
 //! A new communicator has a context that one of its creators gives out; the others learn of it by a collective or by
 //! messages on what they have already.
 
-mod create;
 mod inter;
+mod intra;
+#[cfg(test)]
+mod tests;
 mod topology;
 
-pub use create::SplitType;
+pub use intra::SplitType;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use rwmpi_collective::{InPlace, Reduction};
+use rwmpi_collective::{Reduction, WhereItLies};
 
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::datatype::{Basic, Datatype, pack, unpack};
@@ -99,7 +99,7 @@ impl Reduction for Applied {
     }
 
     #[inline]
-    fn where_it_lies(&self) -> Option<&dyn InPlace> {
+    fn where_it_lies(&self) -> Option<&dyn WhereItLies> {
         match &self.operation {
             Bound::Arithmetic(arithmetic) => Some(arithmetic),
             Bound::Predefined(..) | Bound::User(..) => None,

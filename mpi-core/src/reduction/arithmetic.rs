@@ -7,7 +7,7 @@ use std::ops::{BitAnd, BitOr, BitXor};
 
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Half, Quad};
-use rwmpi_collective::{InPlace, Named, Reduction};
+use rwmpi_collective::{Named, Reduction, WhereItLies};
 use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::extended::Extended;
@@ -159,7 +159,7 @@ impl Arithmetic {
     }
 }
 
-impl InPlace for Arithmetic {
+impl WhereItLies for Arithmetic {
     /// Where numbers are equal but not the same (zeros with signs), or are no numbers, the order of the operands makes
     /// sure that all ranks come to the same result.
     fn combine(&self, earlier: LentSpan<'_>, later: LentSpan<'_>, kept: WriteSpan<'_>) {
@@ -179,7 +179,7 @@ impl Reduction for Arithmetic {
     }
 
     #[inline]
-    fn where_it_lies(&self) -> Option<&dyn InPlace> {
+    fn where_it_lies(&self) -> Option<&dyn WhereItLies> {
         Some(self)
     }
 

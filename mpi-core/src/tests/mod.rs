@@ -1,6 +1,5 @@
 //! Tests of what packages below do, which need ranks that speak MPI.
 
-mod communicators;
 mod departure;
 mod extremes;
 mod lanes;

@@ -1,6 +1,6 @@
 //! MPI_Reduce_local of elements that lie side by side.
 
-use rwmpi_collective::InPlace;
+use rwmpi_collective::WhereItLies;
 
 use super::Runs;
 use crate::datatype::Datatype;

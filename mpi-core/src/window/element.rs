@@ -1,6 +1,6 @@
 //! What an operation of the accumulate family does to one element, and to many under a lock.
 
-use rwmpi_collective::InPlace;
+use rwmpi_collective::WhereItLies;
 use rwmpi_transport::{AtomicWord, ReadSpan, WriteSpan};
 
 use crate::datatype::{Basic, Number};
