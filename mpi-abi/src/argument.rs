@@ -165,7 +165,7 @@ impl<T: Copy> Out<T> {
         self.0.is_null()
     }
 
-    /// Refuses to make what could not be given to the program, and what nobody could wait for or free then.
+    /// Refuses a call that has no place for its result: nobody could wait for it or free it.
     ///
     /// # Errors
     /// MPI_ERR_ARG if the program passed a null pointer.

@@ -1,5 +1,5 @@
-//! What C has to know about the objects that handles stand for, besides what they are: the entries of the rank's
-//! tables.
+//! What stands in the rank's tables: an object of the core with what only C has, such as its error handler; and what
+//! the rank keeps for datatypes and files besides.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -103,13 +103,13 @@ pub(crate) struct DatatypeRecords {
     /// 19.1.9).
     pub(crate) by_parameters: RefCell<HashMap<Parameters, u32>>,
     /// Names and attributes, by code.
-    pub(crate) records: RefCell<HashMap<u32, Rc<Record>>>,
+    pub(crate) records: RefCell<HashMap<u32, Rc<DatatypeRecord>>>,
     /// Those whose handles the program's operations have for as long as they run, by code.
-    pub(crate) lent: RefCell<HashMap<u32, Lent>>,
+    pub(crate) lent: RefCell<HashMap<u32, LentDatatype>>,
 }
 
 /// A datatype whose handle an operation of the program has.
-pub(crate) struct Lent {
+pub(crate) struct LentDatatype {
     pub(crate) times: u32,
     /// The program has no such datatype any more.
     pub(crate) is_freed: bool,
@@ -117,7 +117,7 @@ pub(crate) struct Lent {
 
 /// What the program has attached to a datatype.
 #[derive(Default)]
-pub(crate) struct Record {
+pub(crate) struct DatatypeRecord {
     pub(crate) name: RefCell<Option<String>>,
     pub(crate) attributes: Attributes<Coded>,
 }

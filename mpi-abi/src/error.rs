@@ -1,5 +1,5 @@
-//! Errors in C's form: their codes, what they belong to, and what is done with them. What happens to a call that fails
-//! is in [`crate::call`].
+//! Errors in C's form: the codes of their classes, the kinds of error handlers, and what has one. How a call that fails
+//! reaches its error handler is in [`crate::call`].
 
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex};

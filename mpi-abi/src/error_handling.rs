@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::call::{self, HandlerCall};
+use crate::call::{HandlerCall, latest};
 use crate::error::{ErrorHandler, HandlerFunction, Object, Outcome};
 use crate::handle_table::{Kind, Table};
 use crate::interface::Abi;
@@ -275,7 +275,7 @@ pub fn error_string<A: Abi>(code: c_int, text: TextOut, len: Out<c_int>) -> Outc
     blame_nobody();
     class_of::<A>(code).ok_or_else(|| no_such_code("code", code))?;
     let mut what = text_of::<A>(code);
-    if let Some(latest) = call::latest(code).filter(|_| place::<A>(code).is_none() && code != A::SUCCESS) {
+    if let Some(latest) = latest(code).filter(|_| place::<A>(code).is_none() && code != A::SUCCESS) {
         what = format!("{what}: {latest}");
     }
     len.set(text.set(&what, A::MAX_ERROR_STRING as usize)? as c_int)

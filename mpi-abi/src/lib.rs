@@ -8,9 +8,9 @@
 //! - [`interface`]: what differs between the ABIs: how handles and statuses look.
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
-//! - [`entry`]: what C has to know about these besides what they are.
-//! - [`call`]: what all calls have in common: how they take their locks, and what happens to those that fail.
-//! - [`error`]: errors in C's form, and what is done with them.
+//! - [`entry`]: what stands in its tables.
+//! - [`call`]: how calls take their locks, and how those that fail reach their error handler.
+//! - [`error`]: codes of error classes, the kinds of error handlers, and what has one.
 //! - `big_lock`: which thread of the program is the rank, or one of its lanes.
 //! - `memory`: where the library has its own.
 //! - `noting`: who takes notes of calls, if anybody does.

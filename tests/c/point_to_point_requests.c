@@ -295,6 +295,16 @@ static void mistakes_among_several(void)
     CHECK(pair[0] != MPI_REQUEST_NULL);
     CHECK(MPI_Send(values, 1, MPI_INT, right, 68, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Wait(&pair[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    /* No place for the flag: the requests, which have completed, are as they were. */
+    CHECK(MPI_Recv_init(&arrived[0], 1, MPI_INT, left, 69, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
+    CHECK(MPI_Send_init(values, 1, MPI_INT, right, 69, MPI_COMM_WORLD, &pair[1]) == MPI_SUCCESS);
+    CHECK(MPI_Startall(2, pair) == MPI_SUCCESS);
+    for (index = 0; index < 2; index++)
+        for (done = 0; !done;)
+            CHECK(MPI_Request_get_status(pair[index], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Testall(2, pair, NULL, two), MPI_ERR_ARG);
+    CHECK(MPI_Waitall(2, pair, two) == MPI_SUCCESS && two[0].MPI_TAG == 69);
+    CHECK(MPI_Request_free(&pair[0]) == MPI_SUCCESS && MPI_Request_free(&pair[1]) == MPI_SUCCESS);
 }
 
 static void mistakes(void)

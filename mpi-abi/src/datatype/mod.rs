@@ -15,7 +15,7 @@ use rwmpi_core::datatype::{Basic, Datatype, Parameters};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::big_lock::with_all;
-use crate::entry::{Lent, Record};
+use crate::entry::{DatatypeRecord, LentDatatype};
 use crate::interface::Abi;
 use crate::keyval::Coded;
 use crate::rank::Rank;
@@ -97,7 +97,7 @@ impl Rank {
         let is_freed = datatype.handle() == 0;
         let code = if is_freed { self.datatypes.insert(datatype.clone())? } else { datatype.handle() };
         let mut lent = self.datatype_records.lent.borrow_mut();
-        lent.entry(code).or_insert(Lent { times: 0, is_freed }).times += 1;
+        lent.entry(code).or_insert(LentDatatype { times: 0, is_freed }).times += 1;
         Ok(code)
     }
 
@@ -111,12 +111,12 @@ impl Rank {
         }
     }
 
-    fn existing_record(&self, code: u32) -> Option<Rc<Record>> {
+    fn existing_record(&self, code: u32) -> Option<Rc<DatatypeRecord>> {
         self.datatype_records.records.borrow().get(&code).cloned()
     }
 
     /// The record of a datatype, to attach something.
-    fn record(&self, code: u32) -> Rc<Record> {
+    fn record(&self, code: u32) -> Rc<DatatypeRecord> {
         self.datatype_records.records.borrow_mut().entry(code).or_default().clone()
     }
 }

@@ -96,7 +96,7 @@ impl Rank {
     }
 
     /// The communicator with that code, if it was revoked.
-    pub(crate) fn hidden<A: Abi>(&self, code: u32) -> Option<Rc<CommunicatorEntry>> {
+    pub(super) fn hidden<A: Abi>(&self, code: u32) -> Option<Rc<CommunicatorEntry>> {
         match place_of_predefined::<A>(code) {
             Some(place) => (self.found[place].get() != code).then(|| self.predefined[place].clone()),
             None => self.lane_of(code).communicators.get_hidden(code),

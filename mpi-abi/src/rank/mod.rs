@@ -41,9 +41,9 @@ pub struct Rank {
     lane: usize,
     pub(crate) lock: &'static BigLock,
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
-    pub(crate) predefined: [Rc<CommunicatorEntry>; 2],
+    predefined: [Rc<CommunicatorEntry>; 2],
     /// By which codes these are found.
-    pub(crate) found: [Cell<u32>; 2],
+    found: [Cell<u32>; 2],
     /// The lane's other communicators.
     pub(crate) communicators: Table<Rc<CommunicatorEntry>>,
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).

@@ -3,11 +3,11 @@
 //! If all requests of an array are null, had completed when they were started, or are simple, nothing of the program's
 //! is called while they complete. So none has to be lent out, and those that do not complete are not touched.
 
+use rwmpi_core::Result;
 use rwmpi_core::untyped::{Listed, SimpleRequest, Status};
-use rwmpi_core::{Error, Result};
 
+use super::Mode;
 use super::results::Results;
-use super::{Mode, no_request};
 use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -103,15 +103,9 @@ impl<'a, A: Abi> InPlace<'a, A> {
             Ok(outcome) => outcome,
             Err(Incomplete::InFlight) => return None,
             // Should one stand there twice, it is gone the second time.
-            Err(Incomplete::Elsewhere) => Err(self.no_request(code)),
+            Err(Incomplete::Elsewhere) => Err(self.rank.refuse::<A>(code)),
         };
         Some(self.forget(index).and(outcome))
-    }
-
-    /// An error that belongs to no communicator.
-    fn no_request(&self, code: u32) -> Error {
-        self.rank.lock.set_note(0);
-        no_request::<A>(code)
     }
 
     /// The request at `index` is no more.
@@ -188,7 +182,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
                     return None;
                 }
                 // As in `complete`.
-                Err(Incomplete::Elsewhere) => results.note(next, next, Err(self.no_request(self.code(next)))),
+                Err(Incomplete::Elsewhere) => results.note(next, next, Err(self.rank.refuse::<A>(self.code(next)))),
             }
             next += 1;
         };
@@ -220,20 +214,23 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// Completes one: how it has ended, which a wait always knows.
+    #[inline(always)]
     pub(super) fn complete_any(&self, mode: Mode, index: Out<c_int>, status: StatusOut<A>) -> Result<Option<Outcome>> {
         if self.is_empty() {
             status.set(&value_of::<A>(&Status::EMPTY));
             index.set(A::UNDEFINED)?;
             return Ok(Some(Ok(())));
         }
-        let mut found = match mode {
+        let found = match mode {
             Mode::Wait => Some(self.wait_for(false, || self.complete_first(status))?),
-            Mode::Test => self.complete_first(status),
+            Mode::Test => match self.complete_first(status) {
+                None => {
+                    self.rank.endpoint.progress()?;
+                    self.complete_first(status)
+                }
+                found => found,
+            },
         };
-        if found.is_none() {
-            self.rank.endpoint.progress()?;
-            found = self.complete_first(status);
-        }
         let Some((found, outcome)) = found else {
             self.rank.endpoint.found_nothing()?;
             index.set(A::UNDEFINED)?;
@@ -244,6 +241,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// Completes all that have come to their end, of which a wait knows at least one.
+    #[inline(always)]
     pub(super) fn complete_some(
         &self,
         mode: Mode,

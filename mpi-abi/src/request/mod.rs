@@ -1,8 +1,8 @@
 //! Requests: giving them handles, completing them (MPI-5.0 sections 3.7.3 to 3.7.6), freeing them, and cancelling them
 //! (3.8.4).
 //!
-//! A call lends the requests out of the table, so that whatever the program does in a callback meanwhile cannot touch
-//! them, and puts back those that stay.
+//! Unless they complete in place (`in_place`), a call lends the requests out of the table, so that whatever the program
+//! does in a callback meanwhile cannot touch them, and puts back those that stay.
 
 pub mod get_status;
 mod in_place;
@@ -16,6 +16,7 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Result};
 use crate::argument::{Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
+use crate::number::not_negative;
 use crate::rank::{Rank, rank};
 
 /// Whether a call waits until requests have come to their end, or looks whether they have.
@@ -31,6 +32,11 @@ fn tell(flag: Out<c_int>, completed: Option<Outcome>) -> Outcome {
     completed.unwrap_or(Ok(()))
 }
 
+/// Ends a wait as what it has completed has.
+fn waited(completed: Option<Outcome>) -> Outcome {
+    completed.unwrap_or_else(|| Err(Error::new(ErrorClass::Internal, "a wait has completed no request")))
+}
+
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
     let what = if code == A::REQUEST_NULL {
@@ -43,7 +49,7 @@ pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
 
 /// The length of an array of requests.
 pub(crate) fn length(count: c_int) -> Result<usize> {
-    usize::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("count {count} is negative")))
+    not_negative("count", count, ErrorClass::Count)
 }
 
 impl Rank {
@@ -90,13 +96,17 @@ impl Rank {
         if let Some(status) = requests.take_completed(code) {
             return self.request_done(status);
         }
-        let request = requests.take(code).ok_or_else(|| {
-            // Whatever other requests of the call belong to has nothing to do with it.
-            self.lock.set_note(0);
-            no_request::<A>(code)
-        })?;
+        let request = requests.take(code).ok_or_else(|| self.refuse::<A>(code))?;
         self.blame(request.communicator());
         Ok(request)
+    }
+
+    /// The error of a code that is no request's. It belongs to no communicator, whatever those of other requests of the
+    /// call are.
+    #[cold]
+    fn refuse<A: Abi>(&self, code: u32) -> Error {
+        self.lock.set_note(0);
+        no_request::<A>(code)
     }
 
     /// Puts a request back that has completed: it stays only if it is persistent. Returns the code of its handle then.

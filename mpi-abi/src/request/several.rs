@@ -7,15 +7,15 @@ use rwmpi_core::{Error, Result};
 
 use super::in_place::InPlace;
 use super::results::Results;
-use super::{Mode, length, tell};
+use super::{Mode, length, tell, waited};
 use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::{give, value_of};
 
-/// Requests of a part of an array that were lent out: all that are not null. What still is in the end is put back as it
-/// is.
+/// Requests of a part of an array that were lent out: all that are not null. Dropping it puts back, unchanged, those
+/// that still are.
 struct Lent<'a, A: Abi> {
     rank: &'a Rank,
     handles: OutArray<A::Handle>,
@@ -60,7 +60,7 @@ impl<'a, A: Abi> Lent<'a, A> {
         self.requests.iter().for_each(|(_, _, request)| listed.request(request));
     }
 
-    /// Waits until an active one is done, or makes some progress.
+    /// Waits until an active one is done; a test makes progress once.
     fn go_on(&self, mode: Mode) -> Result<()> {
         match mode {
             Mode::Wait => {
@@ -153,7 +153,7 @@ pub fn testall<A: Abi>(
     }
     let lent = Lent::<A>::new(rank, 0..length, handles)?;
     if !lent.all_done() {
-        lent.go_on(Mode::Test)?;
+        rank.endpoint.progress()?;
     }
     if !lent.all_done() {
         drop(lent);
@@ -165,6 +165,7 @@ pub fn testall<A: Abi>(
 }
 
 /// Completes one: how it has ended, which a wait always knows.
+#[inline(always)]
 fn complete_any<A: Abi>(
     mode: Mode,
     count: c_int,
@@ -198,7 +199,7 @@ fn complete_any<A: Abi>(
 
 /// MPI_Waitany (MPI-5.0 section 3.7.5).
 pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
-    complete_any(Mode::Wait, count, handles, index, status)?.unwrap_or(Ok(()))
+    waited(complete_any(Mode::Wait, count, handles, index, status)?)
 }
 
 /// MPI_Testany (MPI-5.0 section 3.7.5).
@@ -213,6 +214,7 @@ pub fn testany<A: Abi>(
 }
 
 /// Completes all that have come to their end, of which a wait knows at least one.
+#[inline(always)]
 fn complete_some<A: Abi>(
     mode: Mode,
     count: c_int,

@@ -4,28 +4,15 @@ use rwmpi_core::untyped::{Request, Status};
 use rwmpi_core::{ErrorClass, Result};
 
 use super::in_place::complete;
-use super::{Mode, tell};
+use super::{Mode, tell, waited};
 use crate::argument::{Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::{give, value_of};
 
-/// Completes a request that is null, was complete when it was started, or is simple and has come to its end.
-#[inline]
-fn complete_at_once<A: Abi>(rank: &Rank, handle: Out<A::Handle>, status: StatusOut<A>) -> Result<Option<Outcome>> {
-    let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL {
-        status.set(&value_of::<A>(&Status::EMPTY));
-        return Ok(Some(Ok(())));
-    }
-    let Ok(outcome) = complete(rank, code, status) else { return Ok(None) };
-    handle.set(A::handle(A::REQUEST_NULL))?;
-    Ok(Some(outcome))
-}
-
-/// What a request has come to, if it has come to its end.
-fn finish(rank: &Rank, request: &mut Request) -> Result<Option<Result<Status>>> {
+/// Makes progress if the request has not come to its end, and takes its result if it has then.
+fn test_once(rank: &Rank, request: &mut Request) -> Result<Option<Result<Status>>> {
     if !request.is_done() {
         rank.endpoint.progress()?;
     }
@@ -39,11 +26,15 @@ fn finish(rank: &Rank, request: &mut Request) -> Result<Option<Result<Status>>> 
 /// Completes a request: how it has ended, which a wait always knows.
 #[inline(always)]
 fn complete_one<A: Abi>(mode: Mode, handle: Out<A::Handle>, status: StatusOut<A>) -> Result<Option<Outcome>> {
-    let rank = rank()?;
-    if let Some(outcome) = complete_at_once(rank, handle, status)? {
+    let (rank, code) = (rank()?, A::code(handle.get()?));
+    if code == A::REQUEST_NULL {
+        status.set(&value_of::<A>(&Status::EMPTY));
+        return Ok(Some(Ok(())));
+    }
+    if let Ok(outcome) = complete(rank, code, status) {
+        handle.set(A::handle(A::REQUEST_NULL))?;
         return Ok(Some(outcome));
     }
-    let code = A::code(handle.get()?);
     let mut request = rank.borrow::<A>(code)?;
     let ended = match mode {
         Mode::Wait => match request.wait(&rank.endpoint) {
@@ -51,7 +42,7 @@ fn complete_one<A: Abi>(mode: Mode, handle: Out<A::Handle>, status: StatusOut<A>
             Err(error) if error.class() == ErrorClass::ProcessDiedPending => Err(error),
             outcome => Ok(Some(outcome)),
         },
-        Mode::Test => finish(rank, &mut request),
+        Mode::Test => test_once(rank, &mut request),
     };
     if !matches!(ended, Ok(None)) {
         rank.blame(request.communicator());
@@ -70,7 +61,7 @@ fn complete_one<A: Abi>(mode: Mode, handle: Out<A::Handle>, status: StatusOut<A>
 
 /// MPI_Wait (MPI-5.0 section 3.7.3).
 pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
-    complete_one(Mode::Wait, handle, status)?.unwrap_or(Ok(()))
+    waited(complete_one(Mode::Wait, handle, status)?)
 }
 
 /// MPI_Test (MPI-5.0 section 3.7.3).
