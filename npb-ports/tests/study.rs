@@ -10,7 +10,7 @@ use serde_json::Value;
 fn study(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_npb"));
     command.args(["study", "--class", "S", "-n", "2", "--benchmarks", "is", "--out"]).arg(directory);
-    // Under `cargo run` it would build the program that measures, in a selection of packages of its own.
+    // With this variable set it takes itself for started by cargo, and builds `mpi-bench` anew, with other features.
     command.env_remove("CARGO_PKG_NAME");
     command
 }

@@ -88,15 +88,15 @@ impl<'s> Package<'s> {
             absolute(module, path).or_else(own)
         };
         let is_it = |path: &&Located| path.text.rsplit_once("::").is_some_and(|(_, last)| last == name);
-        let named = || file.imports.iter().filter(is_it).find_map(|path| full(&path.text));
-        // All that a module has, whose words have the name.
+        // An import of all passes a name on if the text of the module has that word.
         let among_all = |path: &Located| {
             let from = full(path.text.strip_suffix("::*")?)?;
             let has_it = self.modules.get(&from)?.words.iter().any(|word| word.text == name);
             (has_it && from != *module).then(|| [from, vec![name.to_owned()]].concat())
         };
         let end = end_of_code(file);
-        named().or_else(|| file.imports.iter().filter(|path| path.line < end).find_map(among_all))
+        let imports = || file.imports.iter().filter(|path| path.line < end);
+        imports().filter(is_it).find_map(|path| full(&path.text)).or_else(|| imports().find_map(among_all))
     }
 
     /// Each set of modules that all use each other, directly or not.
