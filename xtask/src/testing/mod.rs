@@ -5,6 +5,7 @@
 
 mod names;
 
+use std::num::NonZero;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,6 +28,8 @@ const QUICK_ONE_IN: u64 = 12;
 /// What the quick tier leaves out of unit tests and small harnesses: benchmarks, whole simulations, and fabrics made of
 /// others.
 const QUICK: &str = "not (package(npb) | test(simulation) | (binary(fabric) & not test(/^(threads|tcp_threads)\\//)))";
+/// The profile of a whole run in `.config/nextest.toml`, whose tests take as much room as so many for each processor.
+const WHOLE: (&str, usize) = ("whole", 2);
 /// Seeds are below this, to be easy to type.
 const SEEDS: u64 = 1_000_000;
 
@@ -202,6 +205,11 @@ impl Tests<'_> {
         let runner: &[&str] = if self.nextest { &["nextest", "run", "--no-tests=pass"] } else { &["test"] };
         let mut command = self.workspace.cargo(runner);
         command.args(packages).arg("--no-fail-fast");
+        if self.nextest {
+            let ((profile, per_processor), processors) = (WHOLE, std::thread::available_parallelism());
+            let room = per_processor * processors.map_or(1, NonZero::get);
+            command.args(["--profile", profile, &format!("--test-threads={room}")]);
+        }
         let tier = match self.tier {
             Tier::Quick => "quick",
             Tier::Usual => "usual",
