@@ -6,6 +6,7 @@ use crate::dispositions;
 use crate::error::{LaunchError, exit_code};
 use crate::job_spec::Outcome;
 use crate::output::{LostOutput, say};
+use crate::stand_in;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,6 +17,9 @@ pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments == [daemon::OPTION] {
         return daemon::serve();
+    }
+    if let Some(code) = stand_in::serve(&arguments) {
+        return code;
     }
     match arguments::parse(arguments) {
         Ok(Asked::Job(request)) => {

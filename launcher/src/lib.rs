@@ -62,6 +62,7 @@ mod site;
 mod sources;
 mod spawn;
 mod spawn_request;
+mod stand_in;
 mod standard_input;
 mod streams;
 mod symbols;

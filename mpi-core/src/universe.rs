@@ -168,11 +168,14 @@ impl Universe {
         said.parse().ok()
     }
 
-    /// For how many ranks there is room, as its launcher says; else how many the job has (MPI_UNIVERSE_SIZE).
+    /// For how many ranks there is room, as its launcher says; for a process without one, as many as there are
+    /// processors; at least for those of the job (MPI_UNIVERSE_SIZE).
     #[doc(hidden)]
     pub fn universe_size(&self) -> usize {
         let said = std::env::var(rwmpi_transport::UNIVERSE_SIZE).ok().filter(|_| self.has_launcher());
-        said.and_then(|said| said.parse().ok()).unwrap_or(self.world().size())
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        let unsaid = || self.world().size().max(processors());
+        said.and_then(|said| said.parse().ok()).unwrap_or_else(unsaid)
     }
 
     /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
@@ -193,6 +196,11 @@ impl Universe {
         self.starter.borrow_mut().start_more(commands, parents)
     }
 
+    /// Whether those may still come whom it was asked to start.
+    pub(crate) fn has_starter(&self) -> bool {
+        self.starter.try_borrow().is_ok_and(|starter| starter.is_there())
+    }
+
     /// Whether it is a launcher of others.
     pub(crate) fn has_launcher_of_others(&self) -> bool {
         self.starter.borrow().is_of_others()
@@ -203,7 +211,7 @@ impl Universe {
         "assert!(!universe.has_launcher());"
     )]
     pub fn has_launcher(&self) -> bool {
-        self.starter.try_borrow().is_ok_and(|starter| starter.watches)
+        self.starter.try_borrow().is_ok_and(|starter| starter.watches())
     }
 
     /// How many lanes it has: ends of the fabric for threads that use different communicators.

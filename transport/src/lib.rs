@@ -92,6 +92,8 @@ mod segment;
 pub mod settings;
 #[cfg(not(loom))]
 mod signal;
+#[cfg(not(loom))]
+pub mod singleton;
 mod sleep;
 #[cfg(not(loom))]
 mod slice;
@@ -101,6 +103,8 @@ mod span;
 pub mod spawning;
 #[cfg(not(loom))]
 mod spread;
+#[cfg(not(loom))]
+mod starter;
 #[cfg(not(loom))]
 mod tcp;
 #[cfg(not(loom))]
@@ -151,7 +155,7 @@ pub use joint::{Joint, Parents, WhereParents};
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;
 #[cfg(not(loom))]
-pub use membership::{JobFabric, Membership, SharedPlace, Starter};
+pub use membership::{JobFabric, Membership, SharedPlace};
 #[cfg(not(loom))]
 pub use names::{PublishedName, look_up};
 #[cfg(not(loom))]
@@ -169,6 +173,8 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use spread::{Arriving, Seats};
+#[cfg(not(loom))]
+pub use starter::Starter;
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
 #[cfg(not(loom))]

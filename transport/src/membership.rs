@@ -22,7 +22,7 @@ use crate::job_error::JobError;
 use crate::joint::Parents;
 use crate::pmi::Pmi;
 use crate::records::Records;
-use crate::spawning::{self, Command, Spelling, ToldOfParents};
+use crate::starter::Starter;
 use crate::{ActivityRecord, ClusterFabric, Fabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
@@ -86,60 +86,6 @@ pub struct Membership {
     pub records: Option<Records>,
 }
 
-/// Whoever has started this process.
-#[derive(Debug, Default)]
-pub struct Starter {
-    /// Whether it watches over the job.
-    pub watches: bool,
-    board: Option<Board>,
-}
-
-impl Starter {
-    /// Has the launcher start further processes, a job of their own, which is told of its parents. Returns when all
-    /// run; whether they have been told what holds wherever they are.
-    ///
-    /// # Errors
-    /// Says in a sentence why none has been started.
-    pub fn start_more(&mut self, commands: &[Command], parents: &ToldOfParents) -> Result<bool, String> {
-        if !self.watches {
-            return Err("a launcher is needed to start further processes, and this process was started by none".into());
-        }
-        if let Some(board) = &mut self.board {
-            return board.start_more(commands, parents).map(|()| true);
-        }
-        let request = spawning::request(commands, parents, Spelling::Escaped)?;
-        let connection = environment::take(CONNECTION_FD, OFlags::RDWR).map_err(|error| error.to_string())?;
-        let connection =
-            connection.ok_or("a process that is several members of its job has no connection to mpiexec")?;
-        let mut pmi = Pmi::new(connection).map_err(|error| error.to_string())?;
-        pmi.start_more(&request).map_err(|error| error.to_string())?
-    }
-
-    /// Whether it is a launcher of others, to which files of this machine mean nothing.
-    pub fn is_of_others(&self) -> bool {
-        self.board.is_some()
-    }
-
-    /// This process ends in good order.
-    pub fn finish(&mut self) {
-        if let Some(board) = &mut self.board {
-            board.finish();
-        }
-    }
-
-    /// The job is to end for that reason. Our own launcher says it; where there is none, or another, this process does,
-    /// before anybody ends it.
-    pub fn abort(&mut self, code: i32, reason: &str) {
-        if !self.watches || self.is_of_others() {
-            // There is nowhere to complain if that fails.
-            let _ = writeln!(io::stderr(), "rwmpi: the job ends with code {code}: {reason}");
-        }
-        if let Some(board) = &mut self.board {
-            board.abort(code);
-        }
-    }
-}
-
 impl Membership {
     /// Joins the job that the environment describes, be it our launcher's or another's that speaks PMI-1 or PMIx; a
     /// process that nobody has started is a job of its own. Works once in a process. Returns when all processes of the
@@ -165,7 +111,7 @@ impl Membership {
     fn alone() -> Result<Membership, JobError> {
         point_out_settings();
         let alone = NodeFabric::threads_with_lanes(1, environment::lanes()?)?.pop().expect("a job of one");
-        Ok(Self::on_node(alone, Starter::default()))
+        Ok(Self::on_node(alone, Starter::of_singleton()))
     }
 
     /// All processes are on this node, which this one has joined in all of these lanes.
@@ -201,7 +147,7 @@ impl Membership {
         environment::tie_to_launcher()?;
         let place = Place { me, nodes, here };
         // Ours learns of the end from the file.
-        let starter = Starter { watches: true, board: None };
+        let starter = Starter::ours();
         let (parents, records) = (Parents::from_environment(size)?, Records::of_job(me)?);
         if !place.needs_network()? {
             let member = Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter);
@@ -242,12 +188,12 @@ impl Membership {
             return Ok(Membership {
                 fabric,
                 lanes: Vec::new(),
-                starter: Starter { watches: true, board: Some(board) },
+                starter: Starter::of_others(board),
                 parents,
                 records: None,
             });
         }
-        let starter = Starter { watches: true, board: Some(board) };
+        let starter = Starter::of_others(board);
         let membership = Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter);
         Ok(Membership { parents, ..membership })
     }
@@ -301,7 +247,7 @@ impl SharedPlace {
     /// # Errors
     /// As [`NodeFabric::attach`].
     pub fn attach(&self, member: usize) -> Result<Membership, JobError> {
-        let starter = Starter { watches: true, board: None };
+        let starter = Starter::ours();
         let records = Records::of_job(member)?;
         let membership = Membership::on_node(NodeFabric::attach_lanes(&self.job, member)?, starter);
         Ok(Membership { records, ..membership })

@@ -5,7 +5,7 @@ use rwmpi_transport::{PeerFault, PushError, RemoteError};
 use crate::{Completion, Mark};
 
 const FINALIZES: &str = "has finalized: it will do nothing more that this could wait for. Has it left out a call, or come to its end too early?";
-const HAS_LEFT: &str = "has left the job without finalizing: its universe was dropped. Call finalize on every rank, after the last communication";
+const HAS_LEFT: &str = "has left the job without finalizing: it has ended or died, or its universe was dropped. Call finalize on every rank, after the last communication";
 
 /// What may go wrong below the typed API; there it becomes a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -158,7 +158,10 @@ impl Slurm {
     fn spawn(&self, options: &[&str]) -> Output {
         let program = Library::new(Interface::Standard).compile(&sources().join("tools/spawner.c"), &[]).unwrap();
         let mut command = self.command("timeout");
-        command.arg(WATCHDOG.as_secs().to_string()).args(["srun", "--overcommit", "--overlap", "-n", "2"]).args(options);
+        command
+            .arg(WATCHDOG.as_secs().to_string())
+            .args(["srun", "--overcommit", "--overlap", "-n", "2"])
+            .args(options);
         command.arg(program).arg("talk").output().unwrap()
     }
 

@@ -1,8 +1,8 @@
 //! Jobs that ranks spawn, and jobs that meet: what is said when something goes wrong, and that nothing is left behind.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use rwmpi_abi_table::Interface;
 
@@ -36,6 +36,11 @@ fn children(output: &Output) -> Vec<String> {
 /// The job has failed with that code and said that, and no child is left.
 fn check_failed(output: &Output, code: i32, said: &[&str]) {
     assert_eq!(output.status.code(), Some(code), "{}", text(output));
+    check_said(output, said);
+}
+
+/// It has said that, and no child is left.
+fn check_said(output: &Output, said: &[&str]) {
     let report = String::from_utf8_lossy(&output.stderr);
     said.iter().for_each(|word| assert!(report.contains(word), "{word:?} is not in: {report}"));
     for child in children(output) {
@@ -82,6 +87,67 @@ fn children_may_outlive_their_parents() {
     let output = spawn("outlive");
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(stdout(&output).matches("goes on").count(), 2, "{}", text(&output));
+}
+
+/// What comes of one process that nobody has started, and that spawns two others and goes on like that. `mpiexec` is
+/// not beside its library, but in `path`.
+fn spawn_alone(path: &OsStr, manner: &str) -> Output {
+    spawn_alone_after("", path, manner)
+}
+
+/// The same, where its shell has been told something before.
+fn spawn_alone_after(told: &str, path: &OsStr, manner: &str) -> Output {
+    let (library, program) = spawner();
+    let place = library.file();
+    let file = std::fs::canonicalize(&place).unwrap();
+    std::fs::remove_file(&place).unwrap();
+    std::fs::hard_link(file, place).unwrap();
+    // Until the launcher has ended: it has the same outputs.
+    let mut command = Command::new("/usr/bin/timeout");
+    command.args(["60", "/bin/sh", "-c", &format!("{told} exec \"$0\" \"$@\"")]).arg(program).arg(manner);
+    command.env("PATH", path).output().expect("it starts")
+}
+
+/// The folder with `mpiexec`, behind one with another MPI's.
+fn path_to_mpiexec() -> OsString {
+    let others = Path::new(env!("CARGO_TARGET_TMPDIR")).join("another-mpiexec");
+    std::fs::create_dir_all(&others).unwrap();
+    let link = others.join("mpiexec");
+    let _ = std::os::unix::fs::symlink("/bin/true", link);
+    let ours = rwmpi_tests::binary("mpiexec").parent().unwrap().to_owned();
+    std::env::join_paths([others, ours, "/bin".into()]).unwrap()
+}
+
+#[test]
+fn a_process_without_a_launcher_starts_one() {
+    let output = spawn_alone(&path_to_mpiexec(), "talk");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output));
+    assert_eq!(stdout(&output).matches("of 3: sum 3, beside 3").count(), 3, "{}", text(&output));
+    // The kernel then forgets how children end.
+    let output = spawn_alone_after("trap '' CHLD;", &path_to_mpiexec(), "outlive");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output));
+    assert_eq!(stdout(&output).matches("goes on").count(), 2, "{}", text(&output));
+}
+
+#[test]
+fn a_process_without_a_launcher_hears_what_goes_wrong() {
+    let path = path_to_mpiexec();
+    let output = spawn_alone("/bin".as_ref(), "talk");
+    assert!(!output.status.success() && text(&output).contains("no mpiexec of rwmpi"), "{}", text(&output));
+    let output = spawn_alone(&path, "no-program");
+    assert!(output.status.success() && stdout(&output).contains("/no/such/program"), "{}", text(&output));
+    let output = spawn_alone(&path, "no-mpi");
+    assert!(!output.status.success() && text(&output).contains("exited without joining"), "{}", text(&output));
+    let left = "rank 1, which has left the job without finalizing";
+    check_failed_alone(&spawn_alone(&path, "child-dies"), &["rank 1 (pid", "SIGKILL", left]);
+    check_failed_alone(&spawn_alone(&path, "child-aborts"), &["rank 1 on", "code 17", left]);
+    check_failed_alone(&spawn_alone(&path, "parent-dies"), &["ended without MPI_Finalize"]);
+}
+
+/// The process has failed, not hung; the rest is as for [`check_said`].
+fn check_failed_alone(output: &Output, said: &[&str]) {
+    assert!(!matches!(output.status.code(), Some(0 | 124)), "{}", text(output));
+    check_said(output, said);
 }
 
 /// Hosts that are this machine under other names, and how they are reached.
