@@ -1,7 +1,9 @@
 //! The parts of the test run that are no tests of the workspace's own, some of which go deeper when run alone; and the
 //! run as CI sees it.
 
+use std::env;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -38,8 +40,33 @@ const NO_CHAPTERS: [&str; 4] = ["print.html", "toc.html", "404.html", "index.htm
 
 /// Packs the packages for users and builds them from what was packed, as publishing does; nothing is sent anywhere.
 pub fn publishable(workspace: &Workspace) -> Result<()> {
+    forget_unpacked()?;
+    // What was built from it, too.
+    let folder = workspace.target().join("publishable");
+    let _ = fs::remove_dir_all(&folder);
     let mut publish = workspace.cargo(&["publish", "--dry-run", "--allow-dirty"]);
+    publish.arg("--target-dir").arg(folder);
     run(publish.args(PUBLISHED.iter().flat_map(|package| ["--package", package])))
+}
+
+/// Removes what cargo has unpacked of our packages before: it keeps that by name and version, and would build it
+/// instead of what is packed now. Its registry of packages that are not published yet has no name.
+fn forget_unpacked() -> Result<()> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let Some(Ok(registries)) = home.map(|home| fs::read_dir(home.join("registry/src"))) else { return Ok(()) };
+    for registry in registries {
+        let registry = registry?;
+        if !registry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in fs::read_dir(registry.path())? {
+            let package = package?;
+            if package.file_name().to_string_lossy().starts_with("rwmpi") {
+                fs::remove_dir_all(package.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The documentation of all packages, without a warning.
