@@ -19,6 +19,7 @@ mod plots;
 mod process;
 mod races;
 mod report;
+mod sanitizer;
 mod testing;
 mod tidy;
 mod verify;

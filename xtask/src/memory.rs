@@ -6,12 +6,16 @@ use anyhow::{Result, ensure};
 
 use crate::process::{run, run_tests, works};
 use crate::report::Report;
+use crate::sanitizer::{ADDRESS, TARGET};
 use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
-/// Not those whose programs are compiled by others than cargo, without the sanitizer; nor jobs across hosts, whose
-/// watchdogs know how long they take without it; nor pure state machines.
-const WITH_SANITIZER: &str = "not (binary(programs) | binary(misuse) | binary(protocol_model) | (binary(jobs) \
-     & test(/^(c_|fortran_|shared_heap|launcher_(foreign|hosts|namespaces|ssh|strangers))/)))";
+/// Of the programs in C those of one ABI, but for those about `malloc`, which is the sanitizer's here. Not libraries in
+/// Fortran, nor those that are loaded before others; nor faults, which the sanitizer reports itself; nor jobs across
+/// hosts, whose watchdogs know how long they take without it; nor pure state machines.
+const WITH_SANITIZER: &str = "not (binary(misuse) | binary(protocol_model) \
+     | (binary(programs) & not (test(/^c\\/standard\\//) & not test(/heap_/))) \
+     | (binary(jobs) & test(/^(c_|fortran_|shared_heap|launcher_(faults|foreign|hosts|namespaces|ssh|starters|strangers)|\
+     launcher_library::a_program_starts_itself)/)))";
 
 /// Runs what this machine's tools allow: Miri or AddressSanitizer, and valgrind.
 pub fn check(workspace: &Workspace) -> Result<()> {
@@ -32,7 +36,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     } else {
         println!("no Miri in the nightly toolchain (`rustup +nightly component add miri`): AddressSanitizer only");
     }
-    address_sanitizer(workspace, &mut report);
+    address_sanitizer(workspace, &mut report)?;
     if works(Command::new("valgrind").arg("--version")) {
         report.step("valgrind", || valgrind(workspace));
     } else {
@@ -50,24 +54,24 @@ fn valgrind(workspace: &Workspace) -> Result<()> {
     run(job.arg(programs.join("npb")).args(["is", "--class", "S"]))
 }
 
-fn address_sanitizer(workspace: &Workspace, report: &mut Report) {
+fn address_sanitizer(workspace: &Workspace, report: &mut Report) -> Result<()> {
     let folder = workspace.target().join("address-sanitizer");
-    // Only with a target named are build scripts and macros, which run inside the compiler, left without the sanitizer.
-    let target = "x86_64-unknown-linux-gnu";
     let sanitized = |arguments: &[&str]| {
         let mut command = workspace.cargo(&["+nightly"]);
-        command.args(arguments).args(["--target", target]);
+        command.args(arguments).args(["--target", TARGET]);
         command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", "-Zsanitizer=address");
         // A preloaded library with the sanitizer in it would have to be loaded into programs without it.
         command.env("RWMPI_SHARED_HEAP", "off");
         command
     };
     report.step("programs", || run(sanitized(&["build"]).args(ONLY_PROGRAMS)));
+    let c_options = ADDRESS.c_options(&folder)?;
     report.tests("address sanitizer", || {
         let mut command = sanitized(&["nextest", "run", "--workspace", "--exclude", "xtask", "--no-fail-fast"]);
         command.args(["-E", WITH_SANITIZER]);
         // Tests leak on purpose what has to live as long as their process.
-        command.env("ASAN_OPTIONS", "detect_leaks=0");
-        run_tests(command.env("RWMPI_BIN_DIR", folder.join(target).join("debug")))
+        command.env("ASAN_OPTIONS", "detect_leaks=0").env("RWMPI_CC_OPTIONS", &c_options);
+        run_tests(command.env("RWMPI_BIN_DIR", folder.join(TARGET).join("debug")))
     });
+    Ok(())
 }

@@ -1,18 +1,13 @@
 //! `cargo xtask races`: threads that touch the same memory at the same time, which ThreadSanitizer sees.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::process::{run, run_tests, works};
 use crate::report::Report;
+use crate::sanitizer::{TARGET, THREAD, nightly_library};
 use crate::workspace::Workspace;
-
-/// Only with a target named are build scripts and macros, which run inside the compiler, left without the sanitizer.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Test programs with what has threads: the transport between them, ranks that are threads, threads in one rank, the
 /// thread that makes progress.
@@ -30,8 +25,7 @@ const WITH_SANITIZER: &str = "kind(lib) | (binary(fabric) & test(/^threads/)) | 
 pub fn check(workspace: &Workspace) -> Result<()> {
     let nightly = works(Command::new("cargo").args(["+nightly", "--version"]));
     ensure!(nightly, "races needs a nightly toolchain beside the stable one: `rustup toolchain install nightly`");
-    let library = system_root()?.join("lib/rustlib");
-    let std_source = library.join("src/rust/library/std").is_dir();
+    let std_source = nightly_library()?.join("src/rust/library/std").is_dir();
     ensure!(std_source, "races needs the sources of std: `rustup component add rust-src --toolchain nightly`");
     let nextest = works(Command::new("cargo").args(["nextest", "--version"]));
     ensure!(nextest, "races needs nextest: `cargo install --locked cargo-nextest`");
@@ -50,7 +44,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     report.step("programs", || {
         run(sanitized(&["build"]).args(["--bins", "--lib", "--package=rwmpi", "--package=rwmpi-standard"]))
     });
-    let c_options = c_options(&library.join(TARGET).join("lib"), &folder)?;
+    let c_options = THREAD.c_options(&folder)?;
     report.tests("thread sanitizer", || {
         let mut command = sanitized(&["nextest", "run", "--profile=races", "--no-fail-fast", "-E", WITH_SANITIZER]);
         command.args(["--package=rwmpi-transport", "--package=rwmpi-core", "--package=rwmpi-tests", "--lib"]);
@@ -59,20 +53,4 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         run_tests(command.env("RWMPI_BIN_DIR", folder.join(TARGET).join("debug")))
     });
     report.close()
-}
-
-/// Where the nightly toolchain is.
-fn system_root() -> Result<PathBuf> {
-    let output = Command::new("rustc").args(["+nightly", "--print", "sysroot"]).output().context("cannot run rustc")?;
-    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
-}
-
-/// What a C compiler needs to be told: programs and library must have one and the same run-time part of the sanitizer,
-/// rustc's. It lies in `library`; the compiler takes it for its own under that one's name, in `folder`.
-fn c_options(library: &Path, folder: &Path) -> Result<String> {
-    let as_own = folder.join("libtsan.a");
-    let _ = fs::remove_file(&as_own);
-    symlink(library.join("librustc-nightly_rt.tsan.a"), &as_own)
-        .with_context(|| format!("cannot make {}", as_own.display()))?;
-    Ok(format!("-fsanitize=thread -static-libtsan -L{} -rdynamic", folder.display()))
 }
