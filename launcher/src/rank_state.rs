@@ -1,4 +1,4 @@
-//! What is known of a rank: what its host sees of it, in words what it does, and how it ended.
+//! What is known of a rank: what its host sees of it, what it is doing (in words), and how it ended.
 
 use rwmpi_core::Wait;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! `mpiexec` in two hidden modes, for a process that nobody has started and that wants ranks spawned (MPI_Comm_spawn
-//! without `mpiexec`): one starts a launcher for it, the other is the launcher's rank that stands in for it.
+//! `mpiexec` in two hidden modes, for a process that was started without it and spawns ranks (MPI_Comm_spawn of a
+//! singleton): one starts a launcher for it, the other is the launcher's rank that stands in for it.
 
 use crate::output::say;
 use rwmpi_transport::singleton::{self, FOR_SINGLETON};
@@ -33,9 +33,8 @@ fn start_launcher() -> std::io::Result<()> {
 }
 
 fn stand_in() -> Result<(), String> {
-    match singleton::stand_in() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err("the process that has spawned ranks ended without MPI_Finalize".to_owned()),
-        Err(error) => Err(error.to_string()),
+    match singleton::stand_in()? {
+        true => Ok(()),
+        false => Err("the process that has spawned ranks ended without MPI_Finalize".to_owned()),
     }
 }

@@ -74,7 +74,9 @@ impl Universe {
         let text = started.as_ref().map_or_else(Error::to_string, Started::told);
         told_by(over, root, Told { is_well: started.is_ok(), ranks: ranks.clone(), text })?;
         match started? {
-            Started::Here { joint, .. } => over.meet_in(Ok(joint), place, ErrorClass::Spawn, &|| self.has_starter()),
+            Started::Here { joint, .. } => {
+                over.meet_in(Ok(joint), place, ErrorClass::Spawn, &|| !self.has_launcher_ended())
+            }
             Started::AtPort(mut port) => {
                 self.come_together(over, root, Side::SPAWNING, || self.await_caller(over, || port.caller()))
             }

@@ -168,14 +168,13 @@ impl Universe {
         said.parse().ok()
     }
 
-    /// For how many ranks there is room, as its launcher says; for a process without one, as many as there are
-    /// processors; at least for those of the job (MPI_UNIVERSE_SIZE).
+    /// For how many ranks there is room (MPI_UNIVERSE_SIZE), as its launcher says; else as many as this machine has
+    /// processors, or the job has ranks.
     #[doc(hidden)]
     pub fn universe_size(&self) -> usize {
         let said = std::env::var(rwmpi_transport::UNIVERSE_SIZE).ok().filter(|_| self.has_launcher());
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        let unsaid = || self.world().size().max(processors());
-        said.and_then(|said| said.parse().ok()).unwrap_or_else(unsaid)
+        said.and_then(|said| said.parse().ok()).unwrap_or_else(|| self.world().size().max(processors()))
     }
 
     /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
@@ -196,9 +195,9 @@ impl Universe {
         self.starter.borrow_mut().start_more(commands, parents)
     }
 
-    /// Whether those may still come whom it was asked to start.
-    pub(crate) fn has_starter(&self) -> bool {
-        self.starter.try_borrow().is_ok_and(|starter| starter.is_there())
+    /// Whether the launcher has ended that this rank has started to spawn others; then those do not come.
+    pub(crate) fn has_launcher_ended(&self) -> bool {
+        self.starter.borrow().has_ended()
     }
 
     /// Whether it is a launcher of others.

@@ -23,7 +23,6 @@ use rustix::net::{
 
 use crate::descriptor::raised;
 use crate::environment::{self, CONNECTION_FD};
-use crate::job_error::JobError;
 use crate::pmi::Pmi;
 
 /// The argument with which `mpiexec` starts a launcher for the process at the other end of its standard input, and
@@ -80,10 +79,10 @@ impl OwnLauncher {
         self.pmi.start_more(request).map_err(|error| error.to_string())?
     }
 
-    /// Whether it still runs. Once what it has started fails, it ends all.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Whether it runs no more. It ends once what it has started fails.
+    pub(crate) fn has_ended(&self) -> bool {
         let mut polled = [PollFd::new(&self.stand_in, PollFlags::IN)];
-        !matches!(rustix::event::poll(&mut polled, Some(&Timespec::default())), Ok(1..))
+        matches!(rustix::event::poll(&mut polled, Some(&Timespec::default())), Ok(1..))
     }
 
     /// This process ends in good order: what was started may go on.
@@ -97,17 +96,17 @@ impl OwnLauncher {
 /// ends; whether it has done so in good order.
 ///
 /// # Errors
-/// If this process was started for something else.
-pub fn stand_in() -> Result<bool, JobError> {
-    let missing = || JobError::Environment { name: CONNECTION_FD, what: "is missing".to_owned() };
-    let connection = environment::take(CONNECTION_FD, OFlags::RDWR)?.ok_or_else(missing)?;
+/// Says in a sentence why not: this process was started for something else.
+pub fn stand_in() -> Result<bool, String> {
+    let connection = environment::take(CONNECTION_FD, OFlags::RDWR).map_err(|error| error.to_string())?;
+    let connection = connection.ok_or("no mpiexec has started this process")?;
     let serve = || -> io::Result<bool> {
         let mut socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
         send_connection(&socket, connection)?;
         let mut said = [0; WELL.len()];
         Ok(socket.read(&mut said)? > 0)
     };
-    serve().map_err(|source| JobError::Create { what: "serve the process that has no launcher", source })
+    serve().map_err(|error| format!("no process that wants others started is at standard input: {error}"))
 }
 
 fn send_connection(socket: &UnixStream, connection: OwnedFd) -> io::Result<()> {

@@ -54,8 +54,8 @@ impl Starter {
             }
             Kind::Others(board) => board.start_more(commands, parents).map(|()| true),
             Kind::Singleton(launcher) => {
-                // The last one has gone if what it had started failed.
-                let present = launcher.take().filter(OwnLauncher::is_there);
+                // It ends if what it has started fails.
+                let present = launcher.take().filter(|launcher| !launcher.has_ended());
                 let present = present.map_or_else(OwnLauncher::start, Ok)?;
                 launcher.insert(present).start_more(&request()?)
             }
@@ -69,16 +69,13 @@ impl Starter {
         }
     }
 
-    /// Whether what it was asked to start may still come.
-    pub fn is_there(&self) -> bool {
-        match &self.0 {
-            Kind::Singleton(launcher) => launcher.as_ref().is_some_and(OwnLauncher::is_there),
-            // If it goes, so does this process.
-            _ => true,
-        }
+    /// Whether a launcher that this process has started has ended, and with it what it was to start. With any other
+    /// this process would have ended, too.
+    pub fn has_ended(&self) -> bool {
+        matches!(&self.0, Kind::Singleton(Some(launcher)) if launcher.has_ended())
     }
 
-    /// Whether it watches over the job.
+    /// Whether it is a launcher that watches over the job.
     pub fn watches(&self) -> bool {
         matches!(self.0, Kind::Ours | Kind::Others(_))
     }

@@ -28,8 +28,9 @@ const QUICK_ONE_IN: u64 = 12;
 /// What the quick tier leaves out of unit tests and small harnesses: benchmarks, whole simulations, and fabrics made of
 /// others.
 const QUICK: &str = "not (package(npb) | test(simulation) | (binary(fabric) & not test(/^(threads|tcp_threads)\\//)))";
-/// The profile of a whole run in `.config/nextest.toml`, whose tests take as much room as so many for each processor.
-const WHOLE: (&str, usize) = ("whole", 2);
+/// The profile in `.config/nextest.toml` that says how many places each test takes, and how many a processor has.
+const PROFILE: &str = "xtask";
+const PLACES_PER_PROCESSOR: usize = 2;
 /// Seeds are below this, to be easy to type.
 const SEEDS: u64 = 1_000_000;
 
@@ -206,9 +207,8 @@ impl Tests<'_> {
         let mut command = self.workspace.cargo(runner);
         command.args(packages).arg("--no-fail-fast");
         if self.nextest {
-            let ((profile, per_processor), processors) = (WHOLE, std::thread::available_parallelism());
-            let room = per_processor * processors.map_or(1, NonZero::get);
-            command.args(["--profile", profile, &format!("--test-threads={room}")]);
+            let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+            command.args(["--profile", PROFILE, &format!("--test-threads={}", PLACES_PER_PROCESSOR * processors)]);
         }
         let tier = match self.tier {
             Tier::Quick => "quick",
