@@ -17,6 +17,7 @@ use rwmpi::tuning::{Row, Tuning};
 use rwmpi_launcher::Output;
 
 use crate::arguments::{Memory, Tune};
+use crate::exchange::Exchange;
 use crate::launch::Job;
 use crate::machine;
 use crossing::{Crossing, crossing};
@@ -116,28 +117,33 @@ impl Bench<'_> {
         self.tuning.set(row.name, value).map(drop).map_err(anyhow::Error::msg)
     }
 
-    /// The least times of all lengths, µs, for each of these values; the values take turns.
+    /// The least times of all lengths, µs, for each of these values; of several exchanges, the mean. The values take
+    /// turns.
     fn times(&self, row: &Row, values: &[usize], lengths: &[usize]) -> Result<Vec<Vec<f64>>> {
-        let mut least = vec![vec![f64::INFINITY; lengths.len()]; values.len()];
+        let exchanges = self.subject.exchanges;
+        let mut least = vec![vec![f64::INFINITY; lengths.len() * exchanges.len()]; values.len()];
         for round in 0..ROUNDS {
             for turn in 0..values.len() {
                 let turn = (round + turn) % values.len();
-                let times = self.turn(row, values[turn], lengths)?;
-                least[turn].iter_mut().zip(times).for_each(|(least, time)| *least = least.min(time));
+                let least = least[turn].chunks_mut(lengths.len());
+                for (&exchange, least) in exchanges.iter().zip(least) {
+                    let times = self.turn(row, values[turn], exchange, lengths)?;
+                    least.iter_mut().zip(times).for_each(|(least, time)| *least = least.min(time));
+                }
             }
         }
-        Ok(least)
+        Ok(least.iter().map(|least| means(least, lengths.len())).collect())
     }
 
     /// One job in which the row has that value.
-    fn turn(&self, row: &Row, value: usize, lengths: &[usize]) -> Result<Vec<f64>> {
+    fn turn(&self, row: &Row, value: usize, exchange: Exchange, lengths: &[usize]) -> Result<Vec<f64>> {
         let mut tuning = *self.tuning;
         tuning.set(row.name, value).map_err(anyhow::Error::msg)?;
         fs::write(self.file, tuning.changes()).with_context(|| format!("cannot write {}", self.file.display()))?;
         let sizes = lengths.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let memory = if self.subject.memory == Memory::Shared { "shared" } else { "private" };
         let seconds = TURN.as_secs_f64().to_string();
-        let arguments = ["tune", "--exchange", self.subject.exchange.name(), "--sizes", &sizes, "--memory", memory];
+        let arguments = ["tune", "--exchange", exchange.name(), "--sizes", &sizes, "--memory", memory];
         let (figures, _) = Job {
             arguments: arguments.into_iter().chain(["--seconds", &seconds]).map(Into::into).collect(),
             ranks: self.ranks as u16,
@@ -152,6 +158,13 @@ impl Bench<'_> {
     }
 }
 
+/// The geometric means of the times of each of so many lengths, which are given for one exchange after the other.
+fn means(times: &[f64], lengths: usize) -> Vec<f64> {
+    let exchanges = (times.len() / lengths) as f64;
+    let product = |length: usize| times[length..].iter().step_by(lengths).product::<f64>();
+    (0..lengths).map(|length| product(length).powf(exchanges.recip())).collect()
+}
+
 /// The lengths near the default: powers of two, and one between each two.
 fn lengths(row: &Row) -> Vec<usize> {
     let near = row.default / 8..=row.default.saturating_mul(8);
@@ -163,6 +176,12 @@ fn lengths(row: &Row) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exchanges_count_alike() {
+        assert_eq!(means(&[1.0, 2.0], 2), [1.0, 2.0]);
+        assert_eq!(means(&[1.0, 2.0, 16.0, 8.0], 2), [4.0, 4.0]);
+    }
 
     #[test]
     fn every_subject_is_a_row_with_lengths_on_both_sides_of_its_default() {

@@ -141,7 +141,9 @@ table! {
     parts_ranks_min: 5, Ranks in 2..=4096, "SlotLimits", [31, 57];
     /// Of so many ranks and more, each puts a part below this length into its slot for an allgather.
     allgather_slots_below: 24 << 10, Bytes in 1..=SLOT_ROOM, "SlotLimits", [31];
-    /// Of fewer ranks, each does if so many parts have room in it.
+    /// Of two ranks, each puts a part below this length into its slot for an allgather.
+    allgather_of_two_slots_below: 32 << 10, Bytes in 1..=SLOT_ROOM, "SlotLimits", [55];
+    /// Of three ranks and more, but fewer than those many, each does if so many parts have room in it.
     allgather_slot_parts: 3, Parts in 1..=64, "SlotLimits", [13, 55];
 
     /// A root that shares its processor copies a broadcast of up to so many bytes aside, and goes on.

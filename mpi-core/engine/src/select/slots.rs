@@ -58,7 +58,10 @@ impl SlotLimits {
             parts: parts(any),
             even_part: parts(tuning.allgather_slots_below),
             many: tuning.parts_ranks_min,
-            uneven_part: any.div_ceil(tuning.allgather_slot_parts),
+            uneven_part: match ranks {
+                2 => tuning.allgather_of_two_slots_below,
+                _ => any.div_ceil(tuning.allgather_slot_parts),
+            },
             all_parts: any,
         }
     }
@@ -154,7 +157,7 @@ mod tests {
     #[test]
     fn where_parts_for_all_leave_the_slots() {
         for (ranks, processors, allgather, alltoall) in [
-            (2, 2, 10 * KIB, 20 * KIB),
+            (2, 2, 32 * KIB, 20 * KIB),
             // Three parts have room, or all together.
             (4, 4, 6827, 6827),
             (4, 2, 6827, 6827),

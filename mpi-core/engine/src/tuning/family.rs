@@ -27,9 +27,25 @@ struct Family {
     values: &'static [(&'static str, usize)],
 }
 
-/// Those that were measured. The defaults are those of the first.
-const FAMILIES: &[Family] =
-    &[Family { name: "Zen 3", vendor: "AuthenticAMD", family: 25, models: &[0x00..=0x0f, 0x20..=0x5f], values: &[] }];
+/// Those that were measured, the newest first: a processor as near to two gets the newer one's table. The defaults are
+/// those of Zen 3.
+const FAMILIES: &[Family] = &[
+    // docs/decisions/0099
+    Family {
+        name: "Zen 4",
+        vendor: "AuthenticAMD",
+        family: 25,
+        models: &[0x10..=0x1f, 0x60..=0x7f, 0xa0..=0xaf],
+        values: &[
+            ("single_copy_min", 24 << 10),
+            ("both_copy_min", 48 << 10),
+            ("both_copy_min_both_ways", 2 << 20),
+            ("reduce_in_turns_max", 16 << 10),
+            ("allreduce_in_turns_max", 8 << 10),
+        ],
+    },
+    Family { name: "Zen 3", vendor: "AuthenticAMD", family: 25, models: &[0x00..=0x0f, 0x20..=0x5f], values: &[] },
+];
 
 impl Family {
     /// How different a processor is that is not of this family; 0: it is.
@@ -131,10 +147,11 @@ mod tests {
     fn a_processor_has_the_table_of_its_family_or_the_nearest() {
         let milan = chosen(&processor("AuthenticAMD", 25, 1), "");
         assert_eq!((milan.family, milan.is_known, milan.tuning), ("Zen 3", true, Tuning::DEFAULT));
-        for other in
-            [processor("AuthenticAMD", 25, 0x11), processor("AuthenticAMD", 26, 2), processor("Genuine", 6, 207)]
-        {
-            assert!(!chosen(&other, "").is_known, "{other:?}");
+        let genoa = chosen(&processor("AuthenticAMD", 25, 0x11), "");
+        assert_eq!((genoa.family, genoa.is_known), ("Zen 4", true));
+        for other in [processor("AuthenticAMD", 26, 2), processor("Genuine", 6, 207)] {
+            let chosen = chosen(&other, "");
+            assert_eq!((chosen.family, chosen.is_known), ("Zen 4", false), "{other:?}");
         }
     }
 
