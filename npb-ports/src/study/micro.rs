@@ -10,6 +10,7 @@ use rwmpi_launcher::Transport;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Mode;
+use crate::Class;
 
 /// The program that measures.
 const PROGRAM: &str = "mpi-bench";
@@ -17,6 +18,8 @@ const PROGRAM: &str = "mpi-bench";
 const SIZES: &str = "0,4,16,64,256,1K,4K,16K,64K,256K,1M,4M";
 /// Seconds for each size.
 const SECONDS: &str = "0.1";
+/// The same in a study that checks and does not measure.
+const SECONDS_OF_A_CHECK: &str = "0.01";
 
 /// What the micro-benchmarks measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,8 +66,9 @@ struct Figure {
 }
 
 impl Micro {
-    /// Measures each of `modes`, telling about each first, if the program is in the directory of `beside`.
-    pub fn measure(beside: &Path, modes: &[Mode], transport: Transport, tell: impl Fn(&str)) -> Micro {
+    /// Measures each of `modes` for a study of that class, telling about each first, if the program is in the directory
+    /// of `beside`.
+    pub fn measure(beside: &Path, class: Class, modes: &[Mode], transport: Transport, tell: impl Fn(&str)) -> Micro {
         let program = beside.with_file_name(PROGRAM);
         let mut micro = Micro::default();
         if !program.exists() {
@@ -75,10 +79,11 @@ impl Micro {
             ));
             return micro;
         }
+        let seconds = if class == Class::S { SECONDS_OF_A_CHECK } else { SECONDS };
         for &mode in modes {
             tell(&format!("round-trip time and bandwidth, {}", mode.title()));
             let mut measured = |variant: &[&str]| {
-                figures(&program, variant, mode, transport).unwrap_or_else(|failure| {
+                figures(&program, variant, mode, transport, seconds).unwrap_or_else(|failure| {
                     micro.failures.push(failure);
                     Vec::new()
                 })
@@ -122,12 +127,18 @@ fn build_command(beside: &Path) -> Option<Command> {
     Some(command)
 }
 
-fn figures(program: &Path, variant: &[&str], mode: Mode, transport: Transport) -> Result<Vec<Point>, String> {
+fn figures(
+    program: &Path,
+    variant: &[&str],
+    mode: Mode,
+    transport: Transport,
+    seconds: &str,
+) -> Result<Vec<Point>, String> {
     let (mode, transport) = (mode.name(), transport.name());
     let command = format!("{PROGRAM} {} --protocol {mode} --transport {transport}", variant.join(" "));
     let output = Command::new(program)
         .args(variant)
-        .args(["--protocol", mode, "--transport", transport, "--sizes", SIZES, "--seconds", SECONDS, "--json", "-"])
+        .args(["--protocol", mode, "--transport", transport, "--sizes", SIZES, "--seconds", seconds, "--json", "-"])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{command} could not be started: {error}"))?;
@@ -174,7 +185,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_said_in_a_sentence() {
         let directory = tempfile::tempdir().unwrap();
-        let micro = Micro::measure(&directory.path().join("npb"), &Mode::PROTOCOLS, Transport::Auto, |_| ());
+        let micro = Micro::measure(&directory.path().join("npb"), Class::S, &Mode::PROTOCOLS, Transport::Auto, |_| ());
         assert!(micro.absent.unwrap().starts_with("Round-trip time and bandwidth were not measured: there is no "));
         assert!(micro.modes.is_empty());
     }

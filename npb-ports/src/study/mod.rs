@@ -127,7 +127,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     if ending == Ending::Complete && limit > 1 && !settings.micro.complete() {
         let tell = |what: &str| eprintln!("Now {what}.");
         micro::build_program(&program, tell);
-        settings.micro = Micro::measure(&program, &selection.protocols(), arguments.transport, tell);
+        settings.micro = Micro::measure(&program, selection.class, &selection.protocols(), arguments.transport, tell);
         store.save_settings(&settings)?;
     }
 

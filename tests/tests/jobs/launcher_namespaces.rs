@@ -4,6 +4,7 @@
 use crate::launcher_support::namespaces::{AGENT, Hosts, ends_of_connections};
 use crate::launcher_support::{Job, Running, mpiexec, runs, send};
 use rustix::process::Signal;
+use rwmpi_tests::sample::Sample;
 use std::cmp::Reverse;
 use std::io::{BufRead, BufReader};
 use std::thread::sleep;
@@ -37,18 +38,23 @@ fn start_waiting_job(hosts: &Hosts) -> (Running, Vec<i32>) {
     (running, pids)
 }
 
+/// The protocols that a test uses in this run.
+fn protocols(test: &str) -> &'static [&'static str] {
+    Sample::from_environment().ways(test, &["sr", "nsr", "auto"])
+}
+
 #[test]
 fn jobs_go_well_under_every_protocol() {
     let Some(hosts) = Hosts::new() else { return };
-    for protocol in ["sr", "nsr", "auto"] {
+    for protocol in protocols("jobs between networks") {
         on(&hosts, &["--protocol", protocol, SUITE]).run().assert_success();
     }
 }
 
-/// Runs a job that exchanges and checks messages for a while, under every protocol.
-fn exchange(hosts: Option<Hosts>) {
+/// Runs a job that exchanges and checks messages for a while.
+fn exchange(cable: &str, hosts: Option<Hosts>) {
     let Some(hosts) = hosts else { return };
-    for protocol in ["sr", "nsr", "auto"] {
+    for protocol in protocols(cable) {
         let (running, stdin) = on(&hosts, &["--protocol", protocol, PROGRAM, "exchange"]).start_with_stdin();
         running.processes(4, |pid| runs(pid, "launcher-mpi"));
         sleep(Duration::from_secs(2));
@@ -61,18 +67,18 @@ fn exchange(hosts: Option<Hosts>) {
 
 #[test]
 fn a_slow_cable_does_a_job_no_harm() {
-    exchange(Hosts::with_bad_cable(5_000, 0, 0));
+    exchange("a slow cable", Hosts::with_bad_cable(5_000, 0, 0));
 }
 
 /// Late by more than the time between packets, they overtake each other.
 #[test]
 fn a_cable_on_which_packets_overtake_each_other_does_a_job_no_harm() {
-    exchange(Hosts::with_bad_cable(200, 3_000, 0));
+    exchange("packets that overtake", Hosts::with_bad_cable(200, 3_000, 0));
 }
 
 #[test]
 fn a_cable_that_loses_packets_does_a_job_no_harm() {
-    exchange(Hosts::with_bad_cable(100, 0, 10));
+    exchange("packets that are lost", Hosts::with_bad_cable(100, 0, 10));
 }
 
 /// All ranks wait for seconds, and nobody does anything, while connections are made and messages are on their way.

@@ -23,14 +23,19 @@ const PROGRAM_FOLDER_VARIABLE: &str = "RWMPI_BIN_DIR";
 const SELECTION: &[&str] = &["--workspace", "--exclude=xtask"];
 /// Programs and libraries.
 const TESTED: &[&str] = &["--lib", "--bins"];
+/// Every test: of units, too, where there are some.
+const TESTS: &str = "--tests";
 /// What of whole jobs runs in the quick tier: one test in so many.
 const QUICK_ONE_IN: u64 = 12;
-/// What the quick tier leaves out of unit tests and small harnesses: benchmarks, whole simulations, and fabrics made of
-/// others.
-const QUICK: &str = "not (package(npb) | test(simulation) | (binary(fabric) & not test(/^(threads|tcp_threads)\\//)))";
-/// The profile in `.config/nextest.toml` that says how many places each test takes, and how many a processor has.
+/// What the quick tier runs besides unit tests.
+const QUICK_HARNESSES: [&str; 4] = ["fabric", "programs", "suites", "examples"];
+/// The same in the runner's words, without benchmarks, whole simulations, and fabrics made of others.
+const QUICK: &str = "(not kind(test) | binary(fabric) | binary(programs) | binary(suites) | binary(examples)) & \
+     not (package(npb) | test(simulation) | (binary(fabric) & not test(/^(threads|tcp_threads)\\//)))";
+/// The profile in `.config/nextest.toml` that says how many places each test takes. So many a processor has, and one is
+/// for tests that wait.
 const PROFILE: &str = "xtask";
-const PLACES_PER_PROCESSOR: usize = 2;
+const PLACES_PER_PROCESSOR: usize = 3;
 /// Seeds are below this, to be easy to type.
 const SEEDS: u64 = 1_000_000;
 
@@ -140,9 +145,11 @@ impl Tests<'_> {
         self.conventions(&mut report);
         self.build(&mut report);
         report.tests("unit tests and a sample", || {
-            let harnesses = ["--test=fabric", "--test=programs", "--test=suites", "--test=examples"];
             let mut command = self.runner(SELECTION);
-            run_tests(command.args(TESTED).args(harnesses).args(self.filter(QUICK)))
+            match self.nextest {
+                true => run_tests(command.arg(TESTS).args(self.filter(QUICK))),
+                false => run_tests(command.args(TESTED).args(QUICK_HARNESSES.map(|name| format!("--test={name}")))),
+            }
         });
         report.tests("a sample of whole jobs", || {
             let mut command = self.runner(SELECTION);
@@ -162,7 +169,7 @@ impl Tests<'_> {
         let mut report = Report::default();
         self.conventions(&mut report);
         self.build(&mut report);
-        report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION).args(TESTED).arg("--tests")));
+        report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION).arg(TESTS)));
         report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask", "--package=page-check"])));
         report.tests("documentation tests", || run_tests(self.cargo("test").args(["--quiet", "--doc"])));
         report.step("documentation", || verify::documentation(workspace));
@@ -192,7 +199,7 @@ impl Tests<'_> {
 
     /// All programs, libraries and tests, at once: built apart, they would differ in features.
     fn build(&self, report: &mut Report) {
-        report.step("build", || run(self.cargo("build").args(TESTED).arg("--tests")));
+        report.step("build", || run(self.cargo("build").args(TESTED).arg(TESTS)));
     }
 
     fn cargo(&self, command: &str) -> Command {
@@ -208,7 +215,7 @@ impl Tests<'_> {
         command.args(packages).arg("--no-fail-fast");
         if self.nextest {
             let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-            command.args(["--profile", PROFILE, &format!("--test-threads={}", PLACES_PER_PROCESSOR * processors)]);
+            command.args(["--profile", PROFILE, &format!("--test-threads={}", PLACES_PER_PROCESSOR * processors + 1)]);
         }
         let tier = match self.tier {
             Tier::Quick => "quick",
