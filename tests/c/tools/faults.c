@@ -33,6 +33,9 @@ static void on_fault(int signal)
     _exit(7);
 }
 
+/* Whether all ranks go wrong. */
+static int do_all;
+
 __attribute__((noinline)) static void goes_wrong(const char *kind)
 {
     if (strcmp(kind, "segv") == 0)
@@ -55,6 +58,9 @@ __attribute__((noinline)) static void goes_wrong(const char *kind)
     }
     if (strcmp(kind, "message") == 0) {
         fprintf(stderr, "cannot read the grid\nrank %s: gives up\n", getenv("MPI_LOCALRANKID"));
+        /* The first that fails ends the others. */
+        if (do_all)
+            MPI_Barrier(MPI_COMM_WORLD);
         exit(3);
     }
 }
@@ -69,7 +75,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (strcmp(kind, "before") == 0 && rank == 1)
         writes_nowhere();
-    if (rank == 1 || argc > 2)
+    do_all = argc > 2;
+    if (rank == 1 || do_all)
         goes_wrong(kind);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

@@ -50,9 +50,11 @@ const FAMILIES: &[Family] = &[
 impl Family {
     /// How different a processor is that is not of this family; 0: it is.
     fn distance(&self, processor: &Processor) -> u32 {
-        let is_model = self.models.iter().any(|models| models.contains(&processor.model));
         let other_vendor = if self.vendor == processor.vendor { 0 } else { 1 << 16 };
-        other_vendor + 2 * self.family.abs_diff(processor.family) + u32::from(!is_model)
+        let is_model = self.models.iter().any(|models| models.contains(&processor.model));
+        // Models of another family are numbered anew.
+        let other_model = u32::from(self.family != processor.family || !is_model);
+        other_vendor + 2 * self.family.abs_diff(processor.family) + other_model
     }
 }
 
