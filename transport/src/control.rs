@@ -106,8 +106,8 @@ pub(crate) struct Control {
     /// launcher (Relaxed).
     pub(crate) turned_away: CachePadded<AtomicU64>,
     /// The lock for elements of the owner's memory that no atomic operation reaches; a futex ([`crate::element_lock`]
-    /// says which values it has). Changed (compare-exchange and swap, Acquire) by any peer that locks, and (swap,
-    /// Release) by the one that has locked.
+    /// says which values it has). Changed (compare-exchange, Acquire) by any peer that locks, and (swap, Release) by
+    /// the one that has locked.
     pub(crate) elements: CachePadded<AtomicU32>,
     /// How many single elements of the owner's memory are still to be changed under that lock, as somebody has changed
     /// many; 0: none. Stored (Relaxed before a full fence, and Release) by who has the lock; loaded (Acquire) by any

@@ -32,6 +32,13 @@ pub(crate) fn keeps_going(segment: &Segment) -> bool {
     segment.header().keeps_going.load(Ordering::Relaxed) != 0
 }
 
+/// Whether that end is one of a peer that has died. In other jobs nobody has to know: they end.
+pub(crate) fn has_died(segment: &Segment, end: usize) -> bool {
+    let peer = end % segment.header().peers.load(Ordering::Relaxed) as usize;
+    let died = Presence::Died as u32;
+    keeps_going(segment) && segment.control(peer).identity.presence.load(Ordering::Acquire) == died
+}
+
 /// A number that changes whenever there is news: a death or a notice. A notice may come somewhat later.
 pub(crate) fn news(segment: &Segment) -> u64 {
     let header = segment.header();
@@ -87,6 +94,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|peer| job.presence(peer)), [Presence::Here, Presence::Died, Presence::Here]);
         let is_called = |peer| signal::take(&job.segment, peer).contains(Signal::Wake);
         assert_eq!([0, 1, 2].map(is_called), [true, false, true]);
+        assert_eq!([0, 1, 2].map(|end| has_died(&job.segment, end)), [false, true, false]);
     }
 
     #[test]

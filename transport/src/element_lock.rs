@@ -6,9 +6,9 @@
 //! whose memory it is. That covers elements that are longer or not aligned, and all elements in memory that not every
 //! peer has mapped: the kernel copies them to and fro, which takes two calls.
 //!
-//! The lock is a word of its owner's control block: 0, free; 1, taken; 2, taken, and somebody may sleep until it is
-//! free. Who has it makes no call that waits, so it is held for microseconds. A peer that dies with it ends the job,
-//! and so all that wait for it.
+//! The lock is a word of its owner's control block: 0, free; otherwise which end has taken it, and whether somebody may
+//! sleep until it is free. Who has it makes no call that waits, so it is held for microseconds. If a peer dies with it,
+//! whoever waits for it ends with the job, or, where the job goes on, takes it over.
 
 mod announcement;
 
@@ -17,12 +17,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::primitive;
 use crate::segment::{ControlsPlace, Segment};
+use crate::{deaths, primitive};
 
 const FREE: u32 = 0;
-const TAKEN: u32 = 1;
-const AWAITED: u32 = 2;
+/// Somebody may sleep until it is free. The other bits are the number of the end that has it, plus 1.
+const AWAITED: u32 = 1;
+
+/// The word while that end has the lock.
+fn taken_by(end: usize) -> u32 {
+    (end as u32 + 1) << 1
+}
+
+/// The end that has the lock while it is taken.
+fn holder(word: u32) -> usize {
+    ((word >> 1) as usize).saturating_sub(1)
+}
 
 /// Looks before the processor is offered to others, and offers before sleeping.
 const LOOKS: u32 = 200;
@@ -37,6 +47,8 @@ pub struct ElementLock {
     /// Where the owner's words lie, and those of the end that uses this.
     owner: ControlsPlace,
     me: ControlsPlace,
+    /// The word while the end has the lock that uses this.
+    taken: u32,
     is_private: bool,
     /// Not every peer takes part in barriers that others put on its processor.
     fences_needed: bool,
@@ -46,8 +58,9 @@ impl ElementLock {
     /// For memory of the end `owner`, used by the end `me`; is it private to its process? Only when all have attached.
     pub(crate) fn new(segment: Arc<Segment>, owner: usize, me: usize, is_private: bool) -> ElementLock {
         let fences_needed = segment.header().fences_needed.load(Ordering::Acquire) != 0;
+        let taken = taken_by(me);
         let [owner, me] = [owner, me].map(|end| segment.controls_from(end));
-        ElementLock { segment, owner, me, is_private, fences_needed }
+        ElementLock { segment, owner, me, taken, is_private, fences_needed }
     }
 
     /// Whether all elements are changed under the lock, as not all peers have the memory mapped.
@@ -65,31 +78,48 @@ impl ElementLock {
     /// Waits until nobody else has the lock.
     #[inline]
     pub fn lock(&self) -> LockedElements<'_> {
-        let word = self.word();
-        if word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            wait(word);
+        if !self.takes_from(FREE, self.taken) {
+            self.wait();
         }
         LockedElements { lock: self }
+    }
+
+    /// Changes the word from that to this one.
+    #[inline]
+    fn takes_from(&self, seen: u32, taken: u32) -> bool {
+        self.word().compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn wait(&self) {
+        let word = self.word();
+        for look in 0..LOOKS + OFFERS {
+            if word.load(Ordering::Relaxed) == FREE && self.takes_from(FREE, self.taken) {
+                return;
+            }
+            if look < LOOKS { std::hint::spin_loop() } else { primitive::yield_now() }
+        }
+        // From now on whoever gives it back wakes all that sleep, of whom all but one come back here.
+        let taken = self.taken | AWAITED;
+        loop {
+            let seen = word.load(Ordering::Relaxed);
+            if seen == FREE {
+                if self.takes_from(FREE, taken) {
+                    return;
+                }
+            } else if deaths::has_died(&self.segment, holder(seen)) {
+                if self.takes_from(seen, taken) {
+                    return self.forget_announcement();
+                }
+            } else if seen & AWAITED != 0 || self.takes_from(seen, seen | AWAITED) {
+                primitive::futex_wait(word, seen | AWAITED, LONGEST_SLEEP);
+            }
+        }
     }
 
     #[inline]
     fn word(&self) -> &AtomicU32 {
         &self.segment.control_of(self.owner, 0).elements
-    }
-}
-
-#[cold]
-fn wait(word: &AtomicU32) {
-    let is_taken = |taken| word.compare_exchange(FREE, taken, Ordering::Acquire, Ordering::Relaxed).is_ok();
-    for look in 0..LOOKS + OFFERS {
-        if word.load(Ordering::Relaxed) == FREE && is_taken(TAKEN) {
-            return;
-        }
-        if look < LOOKS { std::hint::spin_loop() } else { primitive::yield_now() }
-    }
-    // From now on whoever gives it back wakes all that sleep, of whom all but one come back here.
-    while word.swap(AWAITED, Ordering::Acquire) != FREE {
-        primitive::futex_wait(word, AWAITED, LONGEST_SLEEP);
     }
 }
 
@@ -108,7 +138,7 @@ impl Drop for LockedElements<'_> {
     #[inline]
     fn drop(&mut self) {
         let word = self.lock.word();
-        if word.swap(FREE, Ordering::Release) == AWAITED {
+        if word.swap(FREE, Ordering::Release) & AWAITED != 0 {
             primitive::futex_wake(word);
         }
     }

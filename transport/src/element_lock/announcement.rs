@@ -15,9 +15,10 @@
 use std::time::Duration;
 
 use super::{ElementLock, LOOKS, LockedElements, OFFERS};
-use crate::AtomicWord;
 use crate::primitive::{self, AtomicU32, Ordering, fence};
+use crate::segment::Segment;
 use crate::sleep::before_look;
+use crate::{AtomicWord, deaths};
 
 /// A flag that is lowered, and one that is raised.
 const LOWERED: u32 = 0;
@@ -58,6 +59,11 @@ impl ElementLock {
         let result = change();
         locked.count_down();
         result
+    }
+
+    /// By who has taken the lock over from the dead, who may have announced itself and not waited for all flags yet.
+    pub(super) fn forget_announcement(&self) {
+        self.announced().store(0, Ordering::Relaxed);
     }
 
     #[inline]
@@ -102,7 +108,7 @@ impl LockedElements<'_> {
             primitive::barrier_on_all_cores();
         }
         let segment = &self.lock.segment;
-        (0..self.ends()).for_each(|end| await_lowered(&segment.control(end).changes));
+        (0..self.ends()).for_each(|end| await_lowered(segment, end));
     }
 
     /// A short operation has been done under the lock, as a long one was announced, unless that has been taken back
@@ -114,10 +120,10 @@ impl LockedElements<'_> {
     }
 }
 
-/// Waits until a short operation that is on its way has been done.
-fn await_lowered(flag: &AtomicU32) {
-    let mut looks = 0;
-    while flag.load(Ordering::Acquire) != LOWERED {
+/// Waits until a short operation of that end's that is on its way has been done, unless its peer has died in it.
+fn await_lowered(segment: &Segment, end: usize) {
+    let (flag, mut looks) = (&segment.control(end).changes, 0);
+    while flag.load(Ordering::Acquire) != LOWERED && !(looks >= LOOKS && deaths::has_died(segment, end)) {
         match looks {
             0..LOOKS => std::hint::spin_loop(),
             _ if looks < LOOKS + OFFERS => primitive::yield_now(),

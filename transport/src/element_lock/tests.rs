@@ -3,6 +3,7 @@
 use std::thread;
 
 use super::*;
+use crate::job::JobShape;
 use crate::primitive::AtomicU64;
 use crate::{Job, WriteSpan};
 
@@ -12,7 +13,11 @@ fn lock(is_private: bool) -> ElementLock {
 
 /// The locks of so many ends for the first one's memory.
 fn locks(ends: usize) -> Vec<ElementLock> {
-    let segment = Job::create(ends, None).unwrap().segment;
+    locks_in(&Job::create(ends, None).unwrap(), ends)
+}
+
+fn locks_in(job: &Job, ends: usize) -> Vec<ElementLock> {
+    let segment = job.segment.clone();
     // The threads here have asked for no barriers.
     segment.header().fences_needed.store(1, Ordering::Release);
     (0..ends).map(|me| ElementLock::new(segment.clone(), 0, me, false)).collect()
@@ -96,4 +101,21 @@ fn an_announcement_stays_until_some_short_operations_have_gone_under_the_lock() 
     (0..1000).for_each(|_| _ = locks[1].change(word, |word| word.fetch_add(1)));
     assert!(!is_announced(), "the last of some short ones takes it back");
     assert_eq!(word.load(), 1000);
+}
+
+#[test]
+fn what_the_dead_have_locked_raised_and_announced_keeps_nobody_waiting() {
+    let job = Job::create_shaped(&JobShape { keeps_going: true, ..JobShape::of(4) }, None).unwrap();
+    let locks = locks_in(&job, 4);
+    let announcing = locks[1].lock();
+    announcing.be_alone();
+    std::mem::forget(announcing);
+    job.announce_death(1);
+    std::mem::forget(locks[2].raise());
+    job.announce_death(2);
+    let taken_over = locks[3].lock();
+    assert!(!taken_over.is_announced(), "it is not known whether all flags were seen");
+    taken_over.be_alone();
+    drop(taken_over);
+    assert!(locks[0].lock().is_announced(), "the lock is free again");
 }
