@@ -113,9 +113,14 @@ impl Communicator {
         "assert_eq!((agreed.flags, agreed.has_new_failure), (0b010, false));"
     )]
     pub fn agree(&self, flags: u32) -> Result<Agreed> {
-        let (process, tag) = (self.begin_agreement(Call::Agree), self.next_agreement());
+        self.agree_as(Call::Agree, flags)
+    }
+
+    /// The same as a part of that call.
+    pub(crate) fn agree_as(&self, call: Call, flags: u32) -> Result<Agreed> {
+        let (process, tag) = (self.begin_agreement(call), self.next_agreement());
         let decided = process.block_on(|| self.decide(tag, flags, 0));
-        Ok(agreed(&decided.map_err(self.failed(Call::Agree))?))
+        Ok(agreed(&decided.map_err(self.failed(call))?))
     }
 
     /// As [`Communicator::agree`], without waiting; `done` is told what has come of it. An error of the request, if

@@ -30,4 +30,15 @@ static inline void await_deaths(MPI_Comm comm, int number)
     CHECK(size == number);
 }
 
+/* A rank tells one of its number that it has come so far. */
+static inline void tell(int to, MPI_Comm comm)
+{
+    CHECK(MPI_Send(NULL, 0, MPI_INT, to, 77, comm) == MPI_SUCCESS);
+}
+
+static inline void await_word_of(int from, MPI_Comm comm)
+{
+    CHECK(MPI_Recv(NULL, 0, MPI_INT, from, 77, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
 #endif

@@ -1,39 +1,13 @@
 /* Ranks add up, one after the other dies, and those who are left go on with the sum where it was: whenever a rank is killed, the results are
    right. The moments come of a seed, RWMPI_TEST_SEED. mpiexec: --keep-going ranks: 3 4 */
-#include "failures.h"
-#include <sys/wait.h>
-#include <time.h>
+#include "deaths_by_seed.h"
 
 enum { STEPS = 400, LONG = 20000 };
-
-static unsigned long long state;
-
-static unsigned random_below(unsigned limit)
-{
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (unsigned)(state >> 33) % limit;
-}
-
-/* Some of the ranks, but never the first, are killed from outside at a moment of their own. */
-static void arrange_death(int rank, int size)
-{
-    unsigned after = random_below(60000);
-    pid_t victim = getpid(), killer;
-    int dies = rank > 0 && (rank == 1 + (int)(state >> 40) % (size - 1) || random_below(3) == 0);
-    if (!dies) return;
-    killer = fork();
-    if (killer == 0) {
-        usleep(after);
-        kill(victim, SIGKILL);
-        _exit(0);
-    }
-}
 
 int main(int argc, char **argv)
 {
     MPI_Comm comm, next;
     int rank, size, step = 0, members, *data, *sums;
-    const char *seed = getenv("RWMPI_TEST_SEED");
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -41,8 +15,6 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     data = malloc(LONG * sizeof *data);
     sums = malloc(LONG * sizeof *sums);
-    state = (seed ? strtoull(seed, NULL, 10) : 1) * 1000003 + (unsigned)rank;
-    random_below(2);
     /* Another may have left it, and have died, before this one has. */
     MPI_Barrier(comm);
     arrange_death(rank, size);
@@ -71,6 +43,7 @@ int main(int argc, char **argv)
         MPI_Comm_free(&comm);
         comm = next;
     }
+    call_death_off();
     MPI_Comm_free(&comm);
     free(data);
     free(sums);

@@ -2,7 +2,7 @@
 
 use rwmpi_protocol::Rule;
 use rwmpi_transport::{
-    Distance, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan,
+    Distance, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Way, WriteSpan,
 };
 
 use super::{Engine, Failure};
@@ -44,7 +44,7 @@ impl<F: Fabric> Engine<F> {
         reading: Reading,
     ) -> Result<(), Failure> {
         let read = self.fabric.remote_read(peer as usize, address, offset as u64, into, reading);
-        read.map(drop).map_err(|error| Failure::Remote { peer, error })
+        read.map(drop).map_err(|error| self.not_copied(peer, error))
     }
 
     /// Writes to what `peer` has published. It keeps it until all have met again, unless the job ends.
@@ -56,7 +56,15 @@ impl<F: Fabric> Engine<F> {
         from: ReadSpan<'_>,
     ) -> Result<(), Failure> {
         let written = self.fabric.remote_write(peer as usize, address, offset as u64, from, None);
-        written.map(drop).map_err(|error| Failure::Remote { peer, error })
+        written.map(drop).map_err(|error| self.not_copied(peer, error))
+    }
+
+    #[cold]
+    fn not_copied(&self, peer: u32, error: RemoteError) -> Failure {
+        match error {
+            RemoteError::PeerLost if self.goes_on() => Failure::Died { peer },
+            error => Failure::Remote { peer, error },
+        }
     }
 
     /// What `peer` has published, to be used again and again.

@@ -325,9 +325,16 @@ impl<T: Datatype> Drop for Lent<'_, '_, T> {
             // Why that fails its state says.
             let _ = window.end();
         }
+        let is_back = match window.untyped.let_go() {
+            None => window.state.get() != State::Lost,
+            Some(is_back) => {
+                window.state.set(if is_back { State::Freed } else { State::Lost });
+                is_back
+            }
+        };
         match &mut self.staged {
             Some(memory) => window.own.read(0, memory),
-            None if window.state.get() == State::Lost => {
+            None if !is_back => {
                 window
                     .untyped
                     .end_job("memory of a window could not be taken back from its peers, so the job ends here");

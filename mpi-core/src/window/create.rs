@@ -13,6 +13,7 @@ use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
 use super::control::{self, Control};
 use super::dynamic::Attached;
 use super::elsewhere::Elsewhere;
+use super::survival::Survival;
 use super::target::{Memory, Target};
 use super::{Flavour, Shared, Window};
 use crate::Buffer;
@@ -116,7 +117,7 @@ impl Communicator {
             memory: None,
             is_well: true,
         };
-        self.make_window(brought, info, |_, _| Ok(()))
+        self.make_window(brought, info)
     }
 
     /// A window of memory that the library allocates (MPI_Win_allocate). Collective.
@@ -125,7 +126,7 @@ impl Communicator {
     /// As [`Communicator::create_window`].
     pub fn allocate_window(&self, size: u64, unit: i64, info: &Info) -> Result<Window> {
         let brought = self.allocated(Flavour::Allocate, size, unit, info);
-        self.make_window(brought, info, |_, _| Ok(()))
+        self.make_window(brought, info)
     }
 
     /// As [`Communicator::allocate_window`], of zeros, and in the contexts of this communicator, which has to be the
@@ -140,7 +141,7 @@ impl Communicator {
             memory.fill(0);
         }
         self.check_intra()?;
-        self.make_window_in(self.clone(), brought, info, |_, _| Ok(()))
+        self.make_together(|| self.make_window_in(self.clone(), brought, info, |_, _| Ok(())))
     }
 
     /// A window without memory, until some is [attached](Window::attach) (MPI_Win_create_dynamic). Collective.
@@ -157,7 +158,7 @@ impl Communicator {
             memory: None,
             is_well: true,
         };
-        self.make_window(brought, info, |_, _| Ok(()))
+        self.make_window(brought, info)
     }
 
     /// A window of memory that all ranks see, by rank one behind the other unless they say that it need not be
@@ -167,14 +168,18 @@ impl Communicator {
     /// As [`Communicator::create_window`].
     pub fn allocate_shared_window(&self, size: u64, unit: i64, info: &Info) -> Result<Window> {
         let is_apart = info.get("alloc_shared_noncontig")? == Some("true");
-        let mut apart = [u8::from(is_apart)];
         self.check_intra()?;
         self.check_shared()?;
+        self.make_together(|| self.make_shared_window(size, unit, info, is_apart))
+    }
+
+    fn make_shared_window(&self, size: u64, unit: i64, info: &Info, is_apart: bool) -> Result<Window> {
+        let mut apart = [u8::from(is_apart)];
         // All follow the first.
         self.as_part_of(Call::CreateWindow, |all| all.bcast(&mut apart, 0))?;
         if apart[0] == 1 {
             let brought = self.allocated(Flavour::Shared, size, unit, info);
-            return self.make_window(brought, info, |_, _| Ok(()));
+            return self.make_window_in(self.twin_for_window()?, brought, info, |_, _| Ok(()));
         }
         let mut sizes = vec![0_u64; self.size()];
         self.as_part_of(Call::CreateWindow, |all| all.allgather(&[size], &mut sizes))?;
@@ -182,7 +187,7 @@ impl Communicator {
         // The first has all of it.
         let mut brought = self.allocated(Flavour::Shared, if self.rank() == 0 { total } else { 0 }, unit, info);
         brought.size = size;
-        self.make_window(brought, info, |told, rank| {
+        self.make_window_in(self.twin_for_window()?, brought, info, |told, rank| {
             let start: u64 = sizes[..rank].iter().sum();
             let [space, place, len] = told[0].memory;
             if total > 0 && start + sizes[rank] > len {
@@ -247,15 +252,16 @@ impl Communicator {
         let unit = told.unit.cast_signed();
         let mut target =
             Target { peer, size: told.size, unit, memory: None, mapped: WriteSpan::EMPTY, word_lock: None };
+        let has_short_ways = !process.keeps_going();
         if !process.engine().shares_memory_with(peer) {
             return Some((target, None));
         }
         let memory = Memory::new(process, peer, address(told.memory))?;
-        let size = usize::try_from(told.size).ok();
-        target.mapped =
-            memory.direct().zip(size).and_then(|(span, size)| span.part_within(0, size)).unwrap_or(WriteSpan::EMPTY);
-        target.word_lock = Some(memory.lock().clone()).filter(|lock| !lock.is_for_all());
+        target.word_lock = Some(memory.lock().clone()).filter(|lock| has_short_ways && !lock.is_for_all());
         target.memory = Some(Rc::new(memory));
+        if has_short_ways {
+            target.mapped = target.direct();
+        }
         let control = Control::new(&mut process.engine(), peer, &address(told.words), self.size())?;
         Some((target, Some(control)))
     }
@@ -266,24 +272,20 @@ impl Communicator {
         Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what)
     }
 
-    /// Tells the others, and makes the window of what they have told. `arrange` may change where the memory of a rank
-    /// lies.
-    fn make_window(
-        &self,
-        brought: Brought,
-        info: &Info,
-        arrange: impl FnMut(&mut [Told], usize) -> Result<()>,
-    ) -> Result<Window> {
+    /// A window where each rank brings its memory.
+    fn make_window(&self, brought: Brought, info: &Info) -> Result<Window> {
         self.check_intra()?;
-        if self.process().keeps_going() {
-            let what = "windows are not supported yet where the job goes on when ranks die (--keep-going)".to_owned();
-            return Err(Error::argument(ErrorClass::UnsupportedOperation, self, Call::CreateWindow, what));
-        }
-        self.begin(Call::CreateWindow, 0);
-        self.make_window_in(self.private_twin()?, brought, info, arrange)
+        self.make_together(|| self.make_window_in(self.twin_for_window()?, brought, info, |_, _| Ok(())))
     }
 
-    /// The same in the contexts of `communicator`, which is to be the window's.
+    /// The communicator of a new window.
+    fn twin_for_window(&self) -> Result<Communicator> {
+        self.begin(Call::CreateWindow, 0);
+        self.private_twin()
+    }
+
+    /// Tells the others, and makes the window of what they have told, in the contexts of `communicator`, which is to be
+    /// the window's. `arrange` may change where the memory of a rank lies.
     fn make_window_in(
         &self,
         communicator: Communicator,
@@ -324,6 +326,7 @@ impl Communicator {
             controls.push(control);
         }
         let elsewhere = targets.iter().any(|target| target.memory.is_none()).then(|| Box::new(Elsewhere::new(ranks)));
+        let survival = process.keeps_going().then(|| Box::new(Survival::new(ranks)));
         let base = match targets[rank].memory.as_ref().and_then(|memory| memory.direct()) {
             Some(span) if brought.flavour == Flavour::Shared && brought.size > 0 => span.start().addr(),
             _ => brought.base,
@@ -334,7 +337,9 @@ impl Communicator {
                 base,
                 targets: targets.into(),
                 controls: controls.into(),
+                is_plain: elsewhere.is_none() && survival.is_none(),
                 elsewhere,
+                survival,
                 epochs: Epochs::new(ranks).into(),
                 pairs: Pairs::new(ranks).into(),
                 started: RefCell::default(),

@@ -8,13 +8,13 @@
 use std::cell::RefMut;
 use std::rc::Rc;
 
-use rwmpi_transport::{ReadSpan, RemoteAddress};
+use rwmpi_transport::{Presence, ReadSpan, RemoteAddress};
 
 use super::create::OUT_OF_REACH_OF_OTHERS;
 use super::target::Memory;
 use super::{Flavour, Window};
 use crate::Buffer;
-use crate::engine::JobEngine;
+use crate::engine::{Failure, JobEngine};
 use crate::error::ErrorClass;
 use crate::untyped::window_memory;
 use crate::{Error, Result};
@@ -216,6 +216,11 @@ impl Window {
             loop {
                 match read_list(&mut engine, peer, |number| control.attached(number)) {
                     Seen::List(version, regions) => break (version, regions),
+                    // If it has died in the middle of that, it is being changed for good.
+                    Seen::Changing if engine.presence(peer) == Presence::Died => {
+                        drop(engine);
+                        return Err(self.failed(Failure::Died { peer }));
+                    }
                     Seen::Changing => engine.give_way(),
                     Seen::Nothing => return Err(self.error(ErrorClass::NoMemory, NO_LIST.to_owned())),
                 }

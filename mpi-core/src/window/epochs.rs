@@ -105,13 +105,25 @@ impl Window {
         let started = self.shared.epochs.borrow_mut().start(targets.iter().copied());
         started.map_err(|misuse| self.misuse(misuse))?;
         Members::keep(&self.shared.started, group, &targets);
-        for &target in targets.iter() {
+        for (number, &target) in targets.iter().enumerate() {
             let count = self.shared.pairs.borrow_mut().start(target);
             if !is_known {
-                self.await_word(Call::StartEpoch, target, Listed::PostsOf(target), count)?;
+                let posted = self.await_word(Call::StartEpoch, target, Listed::PostsOf(target), count);
+                posted.inspect_err(|_| self.give_start_up(&targets[number + 1..]))?;
             }
         }
         Ok(())
+    }
+
+    /// A rank has died, so that this epoch, in which nothing has been done, ends before all targets were waited for.
+    /// Those that live are told as if it had been completed: so posts and starts go on belonging together.
+    #[cold]
+    fn give_start_up(&self, others: &[usize]) {
+        if self.shared.survival.is_some() {
+            others.iter().for_each(|&target| _ = self.shared.pairs.borrow_mut().start(target));
+            // Why it has failed is known.
+            let _ = self.complete();
+        }
     }
 
     /// The same, if the group is that of the latest start, and all have posted already; `None`: nothing has been done.
@@ -137,13 +149,14 @@ impl Window {
         self.shared.epochs.borrow_mut().complete().map_err(|misuse| self.misuse(misuse))?;
         self.tell_completed()?;
         // All other ways to end an epoch wait for an answer, behind everything that was lent.
-        self.take_back_lent()
+        self.take_back_lent()?;
+        self.check_touched(Members::ranks(&self.shared.started).iter().copied())
     }
 
     /// The same, if nobody has to be asked for anything; `None`: nothing has been done.
     #[inline]
     pub fn complete_at_once(&self) -> Option<()> {
-        if self.shared.elsewhere.is_some() {
+        if !self.shared.is_plain {
             return None;
         }
         self.shared.epochs.borrow_mut().complete().ok()?;
@@ -166,15 +179,24 @@ impl Window {
     /// Waits until the exposure epoch is over (MPI_Win_wait).
     ///
     /// # Errors
-    /// There is none.
+    /// There is none; a rank has died, which ends it, too.
     pub fn wait(&self) -> Result<()> {
         self.shared.epochs.borrow().check_posted().map_err(|misuse| self.misuse(misuse))?;
         for &origin in Members::ranks(&self.shared.posted).iter() {
             let count = self.shared.pairs.borrow().awaited(origin);
-            self.await_word(Call::EndEpoch, origin, Listed::CompletionsOf(origin), count)?;
+            let completed = self.await_word(Call::EndEpoch, origin, Listed::CompletionsOf(origin), count);
+            completed.inspect_err(|_| self.give_wait_up())?;
         }
         self.shared.epochs.borrow_mut().waited();
         Ok(())
+    }
+
+    /// A rank has died: the exposure epoch is over for this one.
+    #[cold]
+    fn give_wait_up(&self) {
+        if self.shared.survival.is_some() {
+            self.shared.epochs.borrow_mut().waited();
+        }
     }
 
     /// The same, if it is over already; `None`: nothing has been done.
@@ -211,6 +233,9 @@ impl Window {
         let is_over = found.map_err(|failure| self.failed(failure))?.is_some();
         if is_over {
             self.shared.epochs.borrow_mut().waited();
+        } else if let Some(failure) = self.interruption() {
+            self.give_wait_up();
+            return Err(self.failed(failure));
         }
         Ok(is_over)
     }
@@ -265,9 +290,9 @@ impl Window {
         let waited = process.wait_for_awaited(Awaited::Epoch(peer), || {
             let mut engine = process.engine();
             let looks = process.looks(&engine);
-            engine.has_word(word, value, looks, None).then_some(())
+            if engine.has_word(word, value, looks, None) { Some(Ok(())) } else { self.interruption().map(Err) }
         });
-        waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
+        waited.flatten().map_err(|failure| self.shared.communicator.failed(call)(failure))
     }
 
     /// The ranks here of the members of the group that is kept, if it is this one and nobody is elsewhere.

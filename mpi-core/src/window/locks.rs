@@ -22,7 +22,7 @@ impl Window {
     /// as the program says (MPI_Win_lock).
     ///
     /// # Errors
-    /// The target is locked already, or an epoch of another kind is open.
+    /// The target is locked already, or an epoch of another kind is open; a rank has died, and the lock is not free.
     pub fn lock(&self, kind: LockKind, target: Destination, is_unchecked: bool) -> Result<()> {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().check_lock(target).map_err(|misuse| self.misuse(misuse))?;
@@ -58,7 +58,9 @@ impl Window {
     pub fn lock_all(&self, is_unchecked: bool) -> Result<()> {
         self.shared.epochs.borrow().check_lock_all().map_err(|misuse| self.misuse(misuse))?;
         if !is_unchecked {
-            (0..self.shared.targets.len()).try_for_each(|target| self.take(target, LockKind::Shared))?;
+            for target in 0..self.shared.targets.len() {
+                self.take(target, LockKind::Shared).inspect_err(|_| self.leave_first(target))?;
+            }
         }
         self.shared.epochs.borrow_mut().all_locked(!is_unchecked);
         Ok(())
@@ -87,7 +89,7 @@ impl Window {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().check_locked(target).map_err(|misuse| self.misuse(misuse))?;
         self.order();
-        if self.shared.elsewhere.is_none() { Ok(()) } else { self.settle(target) }
+        if self.shared.is_plain { Ok(()) } else { self.settle(target) }
     }
 
     /// The same of all targets (MPI_Win_flush_all and its likes).
@@ -117,7 +119,7 @@ impl Window {
     #[inline(always)]
     pub fn unlock_at_once(&self, target: usize) -> Option<()> {
         let control = self.shared.controls.get(target)?.as_ref()?;
-        if self.shared.elsewhere.is_some() {
+        if !self.shared.is_plain {
             return None;
         }
         let Turn::Own(number) = self.shared.held[target].get().turn() else { return None };
@@ -152,7 +154,7 @@ impl Window {
     /// As [`Window::unlock_all`], if nobody has to be asked for that; `None`: nothing has been done.
     #[inline(always)]
     pub fn unlock_all_at_once(&self) -> Option<()> {
-        if self.shared.elsewhere.is_some() {
+        if !self.shared.is_plain {
             return None;
         }
         if self.shared.epochs.borrow_mut().unlock_all().ok()? {
@@ -171,6 +173,7 @@ impl Window {
         if at_once.or_else(|| self.overtake(control, target, kind)).is_some() {
             return Ok(());
         }
+        self.check_may_wait(Call::LockWindow)?;
         let ticket = control.line.draw(kind);
         if !control.line.is_turn(ticket) {
             self.await_turn(control, ticket)?;
@@ -262,9 +265,11 @@ impl Window {
             let mut engine = process.engine();
             let looks = process.looks(&engine);
             let is_turn = engine.has_word(gate, ticket.number(), looks, None);
-            (is_turn && self.takes_turn(&mut engine, control, ticket, &mut courtesy)).then_some(())
+            let has_turn = is_turn && self.takes_turn(&mut engine, control, ticket, &mut courtesy);
+            // Its place in line stays empty then, and nobody gets by; but nobody has to: nobody waits any more.
+            if has_turn { Some(Ok(())) } else { self.interruption().map(Err) }
         });
-        waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
+        waited.flatten().map_err(|failure| self.shared.communicator.failed(call)(failure))
     }
 
     /// Gives locks back, when everything that this rank has done to these targets has been done there.
@@ -275,7 +280,7 @@ impl Window {
             }
         }
         if self.shared.elsewhere.is_none() {
-            return Ok(());
+            return self.check_touched(targets);
         }
         // Of this rank's own lock whoever is elsewhere and stands in line hears now, and not when it calls next.
         self.look()?;

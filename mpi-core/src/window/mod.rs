@@ -15,6 +15,7 @@
 //!   decides (`rwmpi_protocol::window`);
 //! - `dynamic`: memory that comes and goes;
 //! - `elsewhere`: targets on other nodes;
+//! - `survival`: what is otherwise where the job goes on when ranks die;
 //! - `typed`: what the API for Rust programs ([`crate::one_sided`]) needs besides.
 
 mod accumulate;
@@ -29,6 +30,7 @@ mod locks;
 mod overtaking;
 mod packed_basic;
 mod short;
+mod survival;
 mod target;
 mod transfer;
 mod typed;
@@ -56,6 +58,7 @@ use elsewhere::Elsewhere;
 use epochs::Members;
 use line::Held;
 use overtaking::Overtaking;
+use survival::Survival;
 use target::Target;
 
 /// How a window has come by its memory (MPI-5.0 section 12.2).
@@ -88,6 +91,10 @@ struct Shared {
     controls: Box<[Option<Control>]>,
     /// What is between this rank and those on other nodes, if there are any.
     elsewhere: Option<Box<Elsewhere>>,
+    /// What there is if the job goes on when ranks die.
+    survival: Option<Box<Survival>>,
+    /// There is neither: nobody is asked, and nobody dies.
+    is_plain: bool,
     epochs: RefCell<Epochs>,
     pairs: RefCell<Pairs>,
     /// The groups of the latest start and of the latest post.
@@ -232,12 +239,19 @@ impl Window {
     /// # Errors
     /// An epoch is open; a delete function says so.
     pub fn free(&self) -> Result<()> {
-        self.shared.epochs.borrow().check_free().map_err(|misuse| self.misuse(misuse))?;
+        if self.shared.survival.is_some() {
+            return self.free_together();
+        }
+        self.check_freeable()?;
         self.attributes().delete_all(self)?;
         let settled = self.settle_all();
         self.order();
         self.shared.communicator.barrier()?;
         settled
+    }
+
+    fn check_freeable(&self) -> Result<()> {
+        self.shared.epochs.borrow().check_free().map_err(|misuse| self.misuse(misuse))
     }
 
     /// The rank that an access names; `None`: nobody.

@@ -115,7 +115,7 @@ impl Window {
     /// As [`Window::flush_all`], if a fence is all that it takes.
     #[inline(always)]
     pub fn flush_all_mapped(&self) -> Option<()> {
-        if self.shared.elsewhere.is_some() {
+        if !self.shared.is_plain {
             return None;
         }
         self.shared.epochs.borrow().check_any_locked().ok()?;
@@ -126,7 +126,7 @@ impl Window {
     /// As [`Window::flush`], if a fence is all that it takes. `rank` need not be one of the window's.
     #[inline(always)]
     pub fn flush_mapped(&self, rank: usize) -> Option<()> {
-        let is_one = rank < self.shared.targets.len() && self.shared.elsewhere.is_none();
+        let is_one = rank < self.shared.targets.len() && self.shared.is_plain;
         if !is_one || !self.shared.epochs.borrow().is_locked(rank) {
             return None;
         }

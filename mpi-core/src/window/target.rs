@@ -25,10 +25,19 @@ pub(super) struct Target {
     pub(super) unit: i64,
     /// `None`: it is on another node.
     pub(super) memory: Option<Rc<Memory>>,
-    /// What of its memory this process has mapped: all of it, or nothing.
+    /// What of its memory this process has mapped, for short operations: all of it, or nothing.
     pub(super) mapped: WriteSpan<'static>,
-    /// By which the processor changes elements there, if it does.
+    /// By which the processor changes elements there in short operations, if it does.
     pub(super) word_lock: Option<ElementLock>,
+}
+
+impl Target {
+    /// All of its memory, if this process has that mapped; else nothing.
+    pub(super) fn direct(&self) -> WriteSpan<'static> {
+        let direct = self.memory.as_ref().and_then(|memory| memory.direct());
+        let size = usize::try_from(self.size).ok();
+        direct.zip(size).and_then(|(span, size)| span.part_within(0, size)).unwrap_or(WriteSpan::EMPTY)
+    }
 }
 
 /// Memory of a peer, and how this rank uses it: which way that is, is decided once.

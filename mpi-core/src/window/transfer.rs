@@ -105,10 +105,11 @@ impl Window {
     /// An operation on a target is about to be done.
     ///
     /// # Errors
-    /// The target is in no epoch.
+    /// The target is in no epoch, or has died.
     #[inline]
     pub(super) fn operate(&self, rank: usize) -> Result<()> {
-        self.shared.epochs.borrow_mut().operation(rank).map_err(|misuse| self.misuse(misuse))
+        self.shared.epochs.borrow_mut().operation(rank).map_err(|misuse| self.misuse(misuse))?;
+        self.touch(rank)
     }
 
     /// Whether an operation that gives a request may be done.

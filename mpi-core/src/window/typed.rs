@@ -29,7 +29,7 @@ impl Window {
 
     /// What of a rank's memory this process has mapped: all of it, or nothing.
     pub(crate) fn mapped_memory(&self, rank: usize) -> Option<WriteSpan<'static>> {
-        self.shared.targets.get(rank).map(|target| target.mapped)
+        self.shared.targets.get(rank).map(|target| target.direct())
     }
 
     /// Whether this rank uses nobody's memory, and has let nobody use its own but by locks.

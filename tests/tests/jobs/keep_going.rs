@@ -8,8 +8,10 @@ use crate::c_support::{Library, sources, text};
 use rwmpi_abi_table::Interface;
 use rwmpi_tests::sample::{Sample, Tier};
 
-/// Seeds of moments of death: in a usual run, and in one that takes all.
+/// Seeds of moments of death: in a usual run, and in one that takes all; the same of programs with windows, which take
+/// longer.
 const SEEDS: [u64; 2] = [5, 1000];
+const SEEDS_OF_WINDOWS: [u64; 2] = [5, 250];
 
 fn mpiexec(arguments: &[&str], program: &OsStr) -> Output {
     let mut mpiexec = Command::new(rwmpi_tests::binary("mpiexec"));
@@ -60,13 +62,30 @@ fn what_such_a_job_can_not_have_yet_is_refused_in_words() {
     }
 }
 
-/// The seed decides who is killed, and when.
 #[test]
 fn whenever_ranks_are_killed_the_others_go_on() {
+    go_on("ft_go_on.c", SEEDS);
+}
+
+#[test]
+fn whenever_ranks_of_a_window_are_killed_the_others_go_on() {
+    go_on("ft_window_go_on.c", SEEDS_OF_WINDOWS);
+}
+
+/// Memory that is lent to a window is the program's again, although a rank has died.
+#[test]
+fn a_program_in_rust_has_back_what_it_has_lent() {
+    let output = mpiexec(&["--keep-going", "-n", "3"], rwmpi_tests::binary("outlived-window").as_os_str());
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("the job has gone on without rank 1"), "{said}");
+}
+
+/// The seed decides who is killed, and when.
+fn go_on(program: &str, seeds: [u64; 2]) {
     let library = Library::new(Interface::Mpich);
-    let program = library.compile(&sources().join("ft_go_on.c"), &[]).unwrap();
+    let program = library.compile(&sources().join(program), &[]).unwrap();
     let is_all = Sample::from_environment().tier() == Tier::All && std::env::var_os("RWMPI_TEST_TIER").is_some();
-    for seed in 0..SEEDS[usize::from(is_all)] {
+    for seed in 0..seeds[usize::from(is_all)] {
         let seed = seed.to_string();
         let environment = [("RWMPI_TEST_SEED", OsStr::new(&seed))];
         let output = library.run(4, &["--keep-going".as_ref(), program.as_os_str()], &environment);

@@ -23,6 +23,7 @@ mod service;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::iter;
 use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
@@ -370,14 +371,14 @@ impl Window {
     pub(super) fn settle(&self, rank: usize) -> Result<()> {
         match self.begin_to_settle(rank)? {
             Some(answer) => self.answered(Call::UseWindow, answer).map(drop),
-            None => self.look(),
+            None => self.look().and(self.check_touched(iter::once(rank))),
         }
     }
 
     /// The same of all ranks.
     pub(crate) fn settle_all(&self) -> Result<()> {
         if self.shared.elsewhere.is_none() {
-            return Ok(());
+            return self.check_touched(0..self.size());
         }
         let asked: Vec<_> = (0..self.size()).map(|rank| self.begin_to_settle(rank)).collect();
         if asked.iter().all(|asked| matches!(asked, Ok(None))) {
