@@ -87,8 +87,9 @@ impl Cache {
         })
     }
 
-    /// The source from which Debian makes a package, as its authors published it.
-    pub fn debian_source(&self, source: &str, package: &str) -> Result<PathBuf> {
+    /// The source from which Debian makes a package, as its authors published it: of the package's version, or of
+    /// `version`, where that is no longer there.
+    pub fn debian_source(&self, source: &str, package: &str, version: Option<&str>) -> Result<PathBuf> {
         self.once(&format!("{source}-source"), |folder| {
             fs::create_dir_all(folder)?;
             // It lies beside the package, whose name there has its version.
@@ -96,8 +97,8 @@ impl Cache {
             let address = said.split('\'').nth(1).context("apt-get does not say where the package lies")?;
             let (place, _) = address.rsplit_once('/').context("a package lies in a folder")?;
             let name = said.split_whitespace().nth(1).context("apt-get does not say the package's name")?;
-            let version = name.split('_').nth(1).and_then(|version| version.rsplit_once('-'));
-            let (version, _) = version.context("a package has a version")?;
+            let of_package = name.split('_').nth(1).and_then(|version| version.rsplit_once('-'));
+            let version = version.or(of_package.map(|(version, _)| version)).context("a package has a version")?;
             let archive = folder.join("source");
             let fetch = |end: &str| {
                 let mut curl = Command::new("curl");

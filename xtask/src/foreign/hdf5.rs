@@ -55,7 +55,7 @@ pub struct Library {
 
 impl Library {
     pub fn new(cache: &Cache) -> Result<Library> {
-        let source = cache.debian_source("hdf5", PACKAGES[0])?;
+        let source = cache.debian_source("hdf5", PACKAGES[0], None)?;
         let packages = PACKAGES.iter().map(|package| cache.debian(package)).collect::<Result<Vec<_>>>()?;
         let scratch = cache.scratch("hdf5-tests")?;
         // What HDF5's configure script would make.

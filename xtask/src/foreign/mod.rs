@@ -6,6 +6,7 @@
 mod abi_neutral;
 mod adios;
 mod cache;
+mod failed_images;
 mod files;
 mod hdf5;
 mod hdf5_tools;

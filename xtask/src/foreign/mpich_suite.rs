@@ -198,7 +198,7 @@ struct Suite<'a> {
 
 impl<'a> Suite<'a> {
     fn new(cache: &'a Cache) -> Result<Suite<'a>> {
-        let folder = cache.debian_source("mpich", "mpich")?.join("test/mpi");
+        let folder = cache.debian_source("mpich", "mpich", None)?.join("test/mpi");
         let suite = Suite { cache, programs: cache.scratch("mpich-suite")?, folder };
         let mut text = "#pragma once\n".to_owned();
         for name in CONFIGURATION {

@@ -13,7 +13,8 @@ const IMAGES: usize = 4;
 /// Those that want another number.
 const OTHER_IMAGES: [(&str, usize); 4] =
     [("issue-515-mimic-mpi-gatherv", 2), ("issue-552-send_by_ref-singleton", 2), ("sync_team", 8), ("team_number", 8)];
-/// Those that let an image fail, for which OpenCoarrays was built without support, one that fails in the library of the
+/// Those that let an image fail, for which Debian built OpenCoarrays without support (`failed_images` builds it with
+/// that), one that fails in the library of the
 /// Fortran compiler before it calls MPI, and one that adds to memory of its neighbour, which may still have to
 /// initialize it (the `sync all` before that came with a later version).
 const CANNOT_RUN: [&str; 3] = ["image_fail_", "issue-488-multi-dim-cobounds", "increment_my_neighbor"];

@@ -36,7 +36,7 @@ fn path(cache: &Cache) -> Result<String> {
 
 /// Its library and all of its tests.
 fn build(cache: &Cache) -> Result<PathBuf> {
-    let source = cache.debian_source("pnetcdf", "libpnetcdf-dev")?;
+    let source = cache.debian_source("pnetcdf", "libpnetcdf-dev", None)?;
     cache.once("pnetcdf", |folder| {
         fs::create_dir_all(folder)?;
         if !source.join("configure").exists() {

@@ -10,6 +10,7 @@ use super::Case;
 use super::abi_neutral::abi_neutral;
 use super::adios::adios;
 use super::cache::{Cache, output, output_with};
+use super::failed_images::failed_images;
 use super::files::h5py;
 use super::hdf5::hdf5;
 use super::hdf5_tools::ph5diff;
@@ -45,6 +46,7 @@ pub fn all() -> Vec<Case> {
         cases.push(Case::new(format!("MPICH's programs, {chapter}"), move |cache| mpich_suite(cache, chapter)));
     }
     cases.push(Case::new("OpenCoarrays", open_coarrays));
+    cases.push(Case::new("OpenCoarrays' failed images", failed_images));
     for ranks in [1, 2, 4] {
         cases.push(Case::new(format!("NWChem, {ranks} ranks"), move |cache| nwchem(cache, ranks)));
         cases.push(Case::new(format!("Global Arrays, {ranks} ranks"), move |cache| global_arrays(cache, ranks)));
