@@ -13,26 +13,32 @@ use crate::report::Figure;
 const BATCH: Duration = Duration::from_micros(100);
 /// How many exchanges there are before it counts.
 const WARMING_UP: u64 = 4;
+/// Bytes of a page.
+const PAGE: usize = 4096;
 
-/// Numbers of a rank, where they are to lie.
+/// Numbers of a rank, where they are to lie. They begin with a page, as long data of programs do: processors take
+/// longer to copy between places that are the same in their pages.
 enum Numbers {
-    Shared(Buffer<u64>),
-    Private(Vec<u64>),
+    Shared(Buffer<u64>, usize),
+    Private(Vec<u64>, usize),
 }
 
 impl Numbers {
     fn new(universe: &Universe, memory: Memory, len: usize) -> Self {
+        let room = len + PAGE / size_of::<u64>();
         match memory {
-            Memory::Shared => Numbers::Shared(universe.alloc(len)),
-            Memory::Private => Numbers::Private(vec![0; len]),
+            Memory::Shared => Numbers::Shared(universe.alloc(room), len),
+            Memory::Private => Numbers::Private(vec![0; room], len),
         }
     }
 
     fn slice(&mut self) -> &mut [u64] {
-        match self {
-            Numbers::Shared(numbers) => numbers,
-            Numbers::Private(numbers) => numbers,
-        }
+        let (numbers, len) = match self {
+            Numbers::Shared(numbers, len) => (&mut **numbers, *len),
+            Numbers::Private(numbers, len) => (&mut **numbers, *len),
+        };
+        let skipped = numbers.as_ptr().align_offset(PAGE);
+        &mut numbers[skipped..][..len]
     }
 }
 

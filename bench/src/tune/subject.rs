@@ -59,7 +59,7 @@ pub const SUBJECTS: &[Subject] = &[
     length("both_copy_min_both_ways", &[Exchange::PingPing], TWO),
     Subject { memory: Memory::Private, ..length("kernel_copy_min", &[Exchange::PingPong], TWO) },
     Subject { transport: Transport::Tcp, ..length("network_pull_min", &[Exchange::PingPong], TWO) },
-    length("slots_below", &[Exchange::Allreduce, Exchange::Alltoall], TWO),
+    length("slots_below", &[Exchange::Reduce, Exchange::Allreduce, Exchange::Alltoall], TWO),
     length("broadcast_slots_below", &[Exchange::Broadcast], TWO),
     length("broadcast_read_min", &[Exchange::Broadcast], THREE),
     length("allgather_of_two_slots_below", &[Exchange::Allgather], TWO),

@@ -251,7 +251,7 @@ fn a_table_of_lengths_is_explained_and_handed_down() {
     let told: Vec<&str> = tuned.stdout.trim_start_matches('<').lines().collect();
     assert!(told.contains(&"slots_below = 4096"), "{tuned:?}");
     assert!(tuned.stderr.contains("  slots_below = 4096 bytes, from RWMPI_TUNING: "), "{tuned:?}");
-    assert!(tuned.stderr.contains("  broadcast_slots_below = 16384 bytes, the default: "), "{tuned:?}");
+    assert!(tuned.stderr.contains("  allgather_slots_below = 24576 bytes, the default: "), "{tuned:?}");
     assert!(tuned.stderr.contains("tuning: the table of "), "{tuned:?}");
     // Whatever this launcher itself was told is another job's.
     let plain = run(&["-genv", "RWMPI_TUNING_TABLE", "slots_below = 1"]);

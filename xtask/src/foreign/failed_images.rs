@@ -1,4 +1,5 @@
-//! OpenCoarrays' programs in which an image fails and the others go on, with its library built for that: Debian's is not.
+//! OpenCoarrays' programs in which an image fails and the others go on, with its library built for that, as Debian's is
+//! not.
 //!
 //! Its library repairs itself in error handlers, which shrink a communicator, free a window and make another one.
 

@@ -40,6 +40,7 @@ const FAMILIES: &[Family] = &[
             ("single_copy_min", 24 << 10),
             ("both_copy_min", 48 << 10),
             ("both_copy_min_both_ways", 2 << 20),
+            ("broadcast_slots_below", 18 << 10),
             ("reduce_in_turns_max", 16 << 10),
             ("allreduce_in_turns_max", 8 << 10),
         ],
