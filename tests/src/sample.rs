@@ -62,6 +62,19 @@ impl Sample {
         }
     }
 
+    /// The ways in which the test of that name is to be done: all, or every other one.
+    ///
+    /// # Panics
+    /// If there is no way.
+    pub fn half<T: Copy>(&self, test: &str, ways: &[T]) -> Vec<T> {
+        match self.tier {
+            Tier::All => ways.to_vec(),
+            Tier::Quick | Tier::Usual => {
+                ways.iter().copied().skip(self.choose(test, ways.len().min(2))).step_by(2).collect()
+            }
+        }
+    }
+
     /// Whether the test of that name is among the one in so many that this run takes; in the tier of all, it is.
     pub fn takes(&self, test: &str, one_in: usize) -> bool {
         self.tier == Tier::All || self.choose(test, one_in) == 0
@@ -107,8 +120,17 @@ mod tests {
     }
 
     #[test]
+    fn half_of_the_ways_are_every_other_one() {
+        let halves: Vec<Vec<u32>> = (0..100).map(|seed| Sample { tier: Tier::Usual, seed }.half("a", &WAYS)).collect();
+        assert!(halves.iter().all(|half| *half == [1, 3] || *half == [2, 4]), "{halves:?}");
+        assert!(halves.contains(&vec![1, 3]) && halves.contains(&vec![2, 4]));
+        assert_eq!(Sample { tier: Tier::Usual, seed: 1 }.half("a", &[5]), [5]);
+    }
+
+    #[test]
     fn all_is_all() {
         let sample = Sample { tier: Tier::All, seed: 7 };
+        assert_eq!(sample.half("a", &WAYS), WAYS);
         assert_eq!(sample.ways("a", &WAYS), WAYS);
         assert!((0..100).all(|number| sample.takes(&number.to_string(), 100)));
     }

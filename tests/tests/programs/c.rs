@@ -21,8 +21,8 @@ struct Mode {
     environment: &'static [(&'static str, &'static str)],
     /// On which node each rank is; empty: all are on one.
     nodes: &'static [u32],
-    /// What most programs do is what users do. The other modes repeat it, and a usual run takes of them one number of
-    /// ranks, and of the programs one in so many.
+    /// What most programs do is what users do: a usual run takes every other number of ranks. The other modes repeat
+    /// it: a usual run takes one number of ranks of them, and of the programs one in so many.
     one_in: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Mode {
     /// At which of its numbers of ranks the test of that name runs a program; none if it is left out.
     fn sample(&self, sample: Sample, test: &str, ranks: &[u32]) -> Vec<u32> {
         let taken = match (sample.tier(), self.one_in) {
-            (Tier::Usual, None) | (Tier::All, _) => return ranks.to_vec(),
+            (Tier::Usual, None) | (Tier::All, _) => return sample.half(test, ranks),
             (Tier::Usual, Some(one_in)) => sample.takes(test, one_in),
             (Tier::Quick, None) => sample.takes(test, QUICK_ONE_IN),
             (Tier::Quick, Some(_)) => false,

@@ -25,15 +25,15 @@ pub fn trials(sample: Sample) -> Vec<Trial> {
             let test = format!("fortran/{abi}/{}", name(&source));
             let left_out = sample.tier() == Tier::Quick && !sample.takes(&test, QUICK_ONE_IN);
             let (at, source) = (test.clone(), source.clone());
-            let run = move || run(interface, &at, &source);
+            let run = move || run(interface, &at, &source, sample);
             trials.push(Trial::test(test, run).with_ignored_flag(left_out));
         }
     }
     trials
 }
 
-/// Runs a program in all its ways.
-fn run(interface: Interface, test: &str, path: &Path) -> Result<(), Failed> {
+/// Runs a program in all its ways; in a usual run, at every other number of ranks.
+fn run(interface: Interface, test: &str, path: &Path, sample: Sample) -> Result<(), Failed> {
     if !has_compiler() {
         return Ok(());
     }
@@ -43,10 +43,8 @@ fn run(interface: Interface, test: &str, path: &Path) -> Result<(), Failed> {
         let words: Vec<&str> = options.split_whitespace().collect();
         let compiled = libraries.compile(path, &words);
         let program = compiled.map_err(|words| format!("it does not compile, options '{options}': {words}"))?;
-        let mut numbers = ranks(&source);
-        if !options.is_empty() {
-            numbers.drain(..numbers.len() - 1);
-        }
+        let all = ranks(&source);
+        let numbers = if options.is_empty() { sample.half(test, &all) } else { all[all.len() - 1..].to_vec() };
         for ranks in numbers {
             let output = libraries.run(ranks, &[program.as_os_str()], &[]);
             if !output.status.success() {

@@ -2,8 +2,8 @@
 //! `fortran/ABI/PROGRAM`.
 //!
 //! Every `tests/c/*.c` and `tests/fortran/*.f90` is such a program. It ends well if all its checks hold at each number
-//! of ranks from 1 to 4, or at those that `ranks: 2 3` in its first comment names; `mpiexec: --option` there has it run
-//! with that option.
+//! of ranks from 1 to 4, or at those that `ranks: 2 3` in its first comment names (a usual run takes a sample of them);
+//! `mpiexec: --option` there has it run with that option.
 
 mod c;
 mod fortran;

@@ -48,6 +48,8 @@ impl Scheme {
 
 /// The widths at which pages are looked at: a phone, and a window.
 pub const WIDTHS: [u32; 2] = [390, 1240];
+/// So many pages at most are shown at once: of more, a busy machine does not show all.
+const PAGES_AT_ONCE: usize = 9;
 
 /// A browser of this machine.
 pub struct Browser {
@@ -73,7 +75,9 @@ impl Browser {
     pub fn complaints(&self, pages: &[PathBuf]) -> Result<Vec<String>> {
         let mut complaints = Vec::new();
         for scheme in Scheme::ALL {
-            complaints.extend(self.look(pages, scheme)?);
+            for pages in pages.chunks(PAGES_AT_ONCE) {
+                complaints.extend(self.look(pages, scheme)?);
+            }
         }
         Ok(complaints)
     }
