@@ -377,6 +377,9 @@ impl Window {
 
     /// The same of all ranks.
     pub(crate) fn settle_all(&self) -> Result<()> {
+        if self.shared.is_plain {
+            return Ok(());
+        }
         if self.shared.elsewhere.is_none() {
             return self.check_touched(0..self.size());
         }
