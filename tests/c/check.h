@@ -16,11 +16,18 @@
         }                                                                                          \
     } while (0)
 
+/* The class of what a call has returned. */
+static inline int class_of(int code)
+{
+    int found = -1;
+    MPI_Error_class(code, &found);
+    return found;
+}
+
 /* The call has to return an error of that class. The communicator's handler must be MPI_ERRORS_RETURN. */
 #define CHECK_ERROR(call, expected)                                                                \
     do {                                                                                           \
-        int check_code = (call), check_class = -1;                                                 \
-        MPI_Error_class(check_code, &check_class);                                                 \
+        int check_class = class_of(call);                                                          \
         if (check_class != (expected)) {                                                           \
             fprintf(stderr, "%s:%d: %s gives class %d, not %s\n", __FILE__, __LINE__, #call,       \
                     check_class, #expected);                                                       \

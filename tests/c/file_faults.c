@@ -64,13 +64,6 @@ ssize_t pwrite64(int file, const void *from, size_t bytes, off_t at) { return do
 
 static char byte_of(int rank, int number) { return (char)(rank * 31 + number * 7 + number / BLOCK); }
 
-static int class_of(int code)
-{
-    int class = -1;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 /* This rank sees the blocks of a rank, every world_size-th. */
 static void see_blocks_of(MPI_File file, int rank)
 {

@@ -4,13 +4,6 @@
 
 static int rank, size;
 
-static int class_of(int code)
-{
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 static void allocate(MPI_Comm comm, int **memory, MPI_Win *win)
 {
     CHECK(MPI_Win_allocate(size * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, memory, win) == MPI_SUCCESS);

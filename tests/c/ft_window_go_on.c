@@ -9,8 +9,7 @@ static int rank, size;
 
 static int is_well(int code)
 {
-    int class;
-    MPI_Error_class(code, &class);
+    int class = class_of(code);
     CHECK(class == MPI_SUCCESS || class == MPIX_ERR_PROC_FAILED);
     return class == MPI_SUCCESS;
 }

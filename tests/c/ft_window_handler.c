@@ -49,8 +49,7 @@ static void on_window(MPI_Win *failed, int *code, ...)
 
 static void on_communicator(MPI_Comm *failed, int *code, ...)
 {
-    int class;
-    MPI_Error_class(*code, &class);
+    int class = class_of(*code);
     CHECK(*failed == comm && (class == MPIX_ERR_PROC_FAILED || class == MPIX_ERR_REVOKED));
     repair();
 }

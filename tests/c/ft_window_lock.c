@@ -6,13 +6,6 @@ enum { ROUNDS = 200 };
 
 static int rank, size;
 
-static int class_of(int code)
-{
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 static MPI_Win allocated(MPI_Comm comm, int **memory)
 {
     MPI_Win win;

@@ -13,31 +13,30 @@ use crate::report::Figure;
 const BATCH: Duration = Duration::from_micros(100);
 /// How many exchanges there are before it counts.
 const WARMING_UP: u64 = 4;
-/// Bytes of a page.
-const PAGE: usize = 4096;
+/// Numbers of a page.
+const PAGE: usize = 4096 / size_of::<u64>();
 
 /// Numbers of a rank, where they are to lie. They begin with a page, as long data of programs do: processors take
 /// longer to copy between places that are the same in their pages.
 enum Numbers {
-    Shared(Buffer<u64>, usize),
-    Private(Vec<u64>, usize),
+    Shared(Buffer<u64>),
+    Private(Vec<u64>),
 }
 
 impl Numbers {
     fn new(universe: &Universe, memory: Memory, len: usize) -> Self {
-        let room = len + PAGE / size_of::<u64>();
         match memory {
-            Memory::Shared => Numbers::Shared(universe.alloc(room), len),
-            Memory::Private => Numbers::Private(vec![0; room], len),
+            Memory::Shared => Numbers::Shared(universe.alloc(len + PAGE)),
+            Memory::Private => Numbers::Private(vec![0; len + PAGE]),
         }
     }
 
     fn slice(&mut self) -> &mut [u64] {
-        let (numbers, len) = match self {
-            Numbers::Shared(numbers, len) => (&mut **numbers, *len),
-            Numbers::Private(numbers, len) => (&mut **numbers, *len),
+        let numbers = match self {
+            Numbers::Shared(numbers) => &mut **numbers,
+            Numbers::Private(numbers) => numbers,
         };
-        let skipped = numbers.as_ptr().align_offset(PAGE);
+        let (len, skipped) = (numbers.len() - PAGE, numbers.as_ptr().align_offset(size_of::<[u64; PAGE]>()));
         &mut numbers[skipped..][..len]
     }
 }

@@ -325,7 +325,7 @@ impl<T: Datatype> Drop for Lent<'_, '_, T> {
             // Why that fails its state says.
             let _ = window.end();
         }
-        let is_back = match window.untyped.let_go() {
+        let is_back = match window.untyped.left_by_all() {
             None => window.state.get() != State::Lost,
             Some(is_back) => {
                 window.state.set(if is_back { State::Freed } else { State::Lost });

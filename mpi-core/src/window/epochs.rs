@@ -109,7 +109,7 @@ impl Window {
             let count = self.shared.pairs.borrow_mut().start(target);
             if !is_known {
                 let posted = self.await_word(Call::StartEpoch, target, Listed::PostsOf(target), count);
-                posted.inspect_err(|_| self.give_start_up(&targets[number + 1..]))?;
+                posted.inspect_err(|_| self.abandon_start(&targets[number + 1..]))?;
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Window {
     /// A rank has died, so that this epoch, in which nothing has been done, ends before all targets were waited for.
     /// Those that live are told as if it had been completed: so posts and starts go on belonging together.
     #[cold]
-    fn give_start_up(&self, others: &[usize]) {
+    fn abandon_start(&self, others: &[usize]) {
         if self.shared.survival.is_some() {
             others.iter().for_each(|&target| _ = self.shared.pairs.borrow_mut().start(target));
             // Why it has failed is known.
@@ -185,7 +185,7 @@ impl Window {
         for &origin in Members::ranks(&self.shared.posted).iter() {
             let count = self.shared.pairs.borrow().awaited(origin);
             let completed = self.await_word(Call::EndEpoch, origin, Listed::CompletionsOf(origin), count);
-            completed.inspect_err(|_| self.give_wait_up())?;
+            completed.inspect_err(|_| self.abandon_wait())?;
         }
         self.shared.epochs.borrow_mut().waited();
         Ok(())
@@ -193,7 +193,7 @@ impl Window {
 
     /// A rank has died: the exposure epoch is over for this one.
     #[cold]
-    fn give_wait_up(&self) {
+    fn abandon_wait(&self) {
         if self.shared.survival.is_some() {
             self.shared.epochs.borrow_mut().waited();
         }
@@ -234,7 +234,7 @@ impl Window {
         if is_over {
             self.shared.epochs.borrow_mut().waited();
         } else if let Some(failure) = self.interruption() {
-            self.give_wait_up();
+            self.abandon_wait();
             return Err(self.failed(failure));
         }
         Ok(is_over)

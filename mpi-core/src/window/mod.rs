@@ -91,9 +91,9 @@ struct Shared {
     controls: Box<[Option<Control>]>,
     /// What is between this rank and those on other nodes, if there are any.
     elsewhere: Option<Box<Elsewhere>>,
-    /// What there is if the job goes on when ranks die.
+    /// What this rank keeps if the job goes on when ranks die.
     survival: Option<Box<Survival>>,
-    /// There is neither: nobody is asked, and nobody dies.
+    /// There is neither `elsewhere` nor `survival`, so the short forms of calls are taken.
     is_plain: bool,
     epochs: RefCell<Epochs>,
     pairs: RefCell<Pairs>,

@@ -57,7 +57,7 @@ impl Communicator {
         self.process().interruption(self.context(), self.group().peers())
     }
 
-    /// The same, with all that there is to hear now.
+    /// The same, after hearing of deaths and revocations.
     fn loss(&self) -> Option<Failure> {
         self.process().heed_failures().err().or_else(|| self.interruption())
     }
@@ -138,9 +138,9 @@ impl Window {
         self.shared.communicator.agree_as(Call::FreeWindow, 0).map(drop)
     }
 
-    /// When this rank uses the window no more: whether nobody does. `None`: where no rank outlives another they have
-    /// met, or nobody knows.
-    pub(crate) fn let_go(&self) -> Option<bool> {
+    /// This rank no longer uses the window. Where the job goes on when ranks die, waits until no living rank does;
+    /// `false`: that can't be known. `None`: the job ends with the first death.
+    pub(crate) fn left_by_all(&self) -> Option<bool> {
         self.shared.survival.as_ref().map(|_| self.meet_living().is_ok())
     }
 }

@@ -18,7 +18,7 @@ const IMAGES: usize = 4;
 const PROGRAMS: usize = 9;
 const PASSED: &str = "Test passed";
 /// Each program has to pass once in so many runs. The library shrinks whichever communicator an image has met the
-/// failure on, and some programs ask for an image's status while it ends: one run in twenty goes wrong, by either.
+/// failure on, and some programs ask for an image's status while it ends: one run in a hundred goes wrong.
 const ATTEMPTS: usize = 5;
 
 /// The library flushes a window without a lock and detaches from a window that is not dynamic, and looks at the result
