@@ -16,7 +16,7 @@ static MPI_Win allocated(MPI_Comm comm, int **memory)
     return win;
 }
 
-/* The last rank dies while it has the first one's lock. */
+/* The last rank dies while it has the second one's lock. */
 static MPI_Comm a_holder_dies(MPI_Comm comm)
 {
     MPI_Comm shrunk;
@@ -24,16 +24,19 @@ static MPI_Comm a_holder_dies(MPI_Comm comm)
     MPI_Win win = allocated(comm, &memory);
     MPI_Comm_size(comm, &last);
     if (rank == --last) {
-        CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) == MPI_SUCCESS);
+        CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win) == MPI_SUCCESS);
         for (int other = 0; other < last; other++) tell(other, comm);
         die();
     }
     await_word_of(last, comm);
-    CHECK_ERROR(MPI_Win_lock(rank % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win), MPIX_ERR_PROC_FAILED);
+    CHECK_ERROR(MPI_Win_lock(rank % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 1, 0, win), MPIX_ERR_PROC_FAILED);
+    /* The first one's lock is had, and given back. */
     CHECK_ERROR(MPI_Win_lock_all(0, win), MPIX_ERR_PROC_FAILED);
+    if (rank > 0) tell(0, comm);
+    else for (int other = 1; other < last; other++) await_word_of(other, comm);
     /* The lock of a rank that nobody else wants. */
-    CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win) == MPI_SUCCESS || rank == 0);
-    if (rank > 0) {
+    if (rank != 1) {
+        CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win) == MPI_SUCCESS);
         CHECK(MPI_Put(&one, 1, MPI_INT, rank, 0, 1, MPI_INT, win) == MPI_SUCCESS);
         CHECK(MPI_Win_flush(rank, win) == MPI_SUCCESS);
         CHECK(MPI_Win_unlock(rank, win) == MPI_SUCCESS && memory[0] == 1);

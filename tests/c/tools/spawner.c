@@ -83,7 +83,8 @@ static void be_child(const char *manner, MPI_Comm parents)
 
 static void be_parent(char *program, char *manner)
 {
-    char *arguments[] = {manner, NULL};
+    char *of_child[] = {manner, NULL}, *of_shell[] = {"-c", "kill -KILL $PPID; exec sleep 60", NULL};
+    char **arguments = of_child;
     MPI_Comm children;
     int got;
     MPI_Info hints;
@@ -92,6 +93,10 @@ static void be_parent(char *program, char *manner)
         MPI_Info_set(hints, "host", getenv("SPAWNER_HOST"));
     if (!strcmp(manner, "no-mpi"))
         program = "true";
+    if (!strcmp(manner, "launcher-dies")) {
+        program = "/bin/sh";
+        arguments = of_shell;
+    }
     if (!strcmp(manner, "no-program")) {
         int result;
         char text[MPI_MAX_ERROR_STRING];

@@ -138,6 +138,9 @@ fn a_process_without_a_launcher_hears_what_goes_wrong() {
     assert!(output.status.success() && stdout(&output).contains("/no/such/program"), "{}", text(&output));
     let output = spawn_alone(&path, "no-mpi");
     assert!(!output.status.success() && text(&output).contains("exited without joining"), "{}", text(&output));
+    let output = spawn_alone(&path, "launcher-dies");
+    let broken = "the connection to the launcher (PMI) is broken";
+    assert!(output.status.code() == Some(53) && text(&output).contains(broken), "{}", text(&output));
     let left = "rank 1, which has left the job without finalizing";
     check_failed_alone(&spawn_alone(&path, "child-dies"), &["rank 1 (pid", "SIGKILL", left]);
     check_failed_alone(&spawn_alone(&path, "child-aborts"), &["rank 1 on", "code 17", left]);

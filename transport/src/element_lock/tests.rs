@@ -107,12 +107,14 @@ fn an_announcement_stays_until_some_short_operations_have_gone_under_the_lock() 
 fn what_the_dead_have_locked_raised_and_announced_keeps_nobody_waiting() {
     let job = Job::create_shaped(&JobShape { keeps_going: true, ..JobShape::of(4) }, None).unwrap();
     let locks = locks_in(&job, 4);
+    let raised = locks[2].raise();
+    assert!(raised.is_some());
+    std::mem::forget(raised);
+    job.announce_death(2);
     let announcing = locks[1].lock();
     announcing.be_alone();
     std::mem::forget(announcing);
     job.announce_death(1);
-    std::mem::forget(locks[2].raise());
-    job.announce_death(2);
     let taken_over = locks[3].lock();
     assert!(!taken_over.is_announced(), "it is not known whether all flags were seen");
     taken_over.be_alone();
