@@ -3,7 +3,6 @@ pub mod conformance;
 
 use std::path::PathBuf;
 
-pub mod model;
 pub mod sample;
 pub mod suites;
 

@@ -3,8 +3,8 @@
 //!
 //! `RWMPI_MODEL=deep` makes the programs longer (minutes instead of seconds).
 
+use rwmpi_model::{Fault, Program, Receive, Seen, Send, check};
 use rwmpi_protocol::Rule;
-use rwmpi_tests::model::{Fault, Program, Receive, Seen, Send, check};
 use rwmpi_tests::sample::Sample;
 
 fn deep() -> bool {

@@ -37,10 +37,12 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("page-check", &[]),
     ("npb", &["rwmpi", "rwmpi-launcher", "page-check"]),
     ("mpi-bench", &["rwmpi", "rwmpi-launcher"]),
+    ("rwmpi-model", &["rwmpi-protocol"]),
     (
         "rwmpi-tests",
         &[
             "rwmpi",
+            "rwmpi-model",
             "rwmpi-core",
             "rwmpi-heap",
             "rwmpi-protocol",

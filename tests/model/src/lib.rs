@@ -12,6 +12,7 @@ mod oracle;
 mod world;
 
 use std::collections::HashSet;
+use std::iter;
 
 use rwmpi_protocol::Rule;
 
@@ -124,8 +125,8 @@ pub fn check(program: &Program) -> Result<Seen, String> {
                 .map_err(|what| format!("{what}\n{program:#?}\nsteps: {:#?}", world.steps))?;
             continue;
         }
-        for step in steps {
-            let mut next = world.clone();
+        // The last of them is made of the state itself.
+        for (mut next, step) in iter::repeat_n(world, steps.len()).zip(steps) {
             next.take(step).map_err(|what| format!("{what}\n{program:#?}\nsteps: {:#?}", next.steps))?;
             if known.insert(next.name()) {
                 seen.states += 1;

@@ -14,6 +14,8 @@ const MESSAGES: usize = 2;
 const REQUESTS: usize = 2;
 /// Cells by which a sender's knowledge of what was accepted lags behind, at the most.
 const CONTEXT: u32 = 0;
+/// No rank notes this.
+const END_OF_HISTORY: u8 = u8::MAX;
 
 #[derive(Clone, Copy, Debug)]
 enum Cell {
@@ -146,8 +148,9 @@ impl<'a> World<'a> {
     }
 
     /// What distinguishes this state from all others.
-    pub(super) fn name(&self) -> Vec<Vec<u8>> {
-        self.senders.iter().map(|sender| sender.history.clone()).chain([self.history.clone()]).collect()
+    pub(super) fn name(&self) -> Vec<u8> {
+        let histories = self.senders.iter().map(|sender| &sender.history[..]).chain([&self.history[..]]);
+        histories.collect::<Vec<_>>().join(&END_OF_HISTORY)
     }
 
     pub(super) fn totals(&self) -> Counters {
