@@ -40,17 +40,30 @@ static inline int heap_wanted(void)
     return preload && strstr(preload, "librwmpi_heap.so") && !(switched && !strcmp(switched, "off"));
 }
 
+/* After so many bytes a block begins anew: a prime number, so that no page is like one of its next. */
+enum { PATTERN = 4093 };
+
+static inline void make_pattern(unsigned char *pattern, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len && i < PATTERN; i++)
+        pattern[i] = (unsigned char)((i * 2654435761u >> 13) + seed * 97u);
+}
+
 /* Fills a block so that any byte tells where it is from. */
 static inline void fill(unsigned char *block, size_t len, unsigned seed)
 {
-    for (size_t i = 0; i < len; i++)
-        block[i] = (unsigned char)((i * 2654435761u >> 13) + seed * 97u);
+    unsigned char pattern[PATTERN];
+    make_pattern(pattern, len, seed);
+    for (size_t i = 0; i < len; i += PATTERN)
+        memcpy(block + i, pattern, len - i < PATTERN ? len - i : PATTERN);
 }
 
 static inline int is_filled(const unsigned char *block, size_t len, unsigned seed)
 {
-    for (size_t i = 0; i < len; i++)
-        if (block[i] != (unsigned char)((i * 2654435761u >> 13) + seed * 97u))
+    unsigned char pattern[PATTERN];
+    make_pattern(pattern, len, seed);
+    for (size_t i = 0; i < len; i += PATTERN)
+        if (memcmp(block + i, pattern, len - i < PATTERN ? len - i : PATTERN))
             return 0;
     return 1;
 }
