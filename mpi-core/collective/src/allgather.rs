@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use crate::Outcome;
 use crate::activity::Call;
 use crate::agreement::{self, Announcement, all_agree};
 use crate::apart::apart;
@@ -75,7 +76,7 @@ impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Allgather<'a, P> {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         settle(self.own, (self.place)(epoch.team.rank));
         epoch.let_all_come()?;
         epoch.others().try_for_each(|rank| {
@@ -84,17 +85,13 @@ impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Allgather<'a, P> {
         })
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         allgather(team, self.own, &self.place).await
     }
 }
 
 /// [`Allgather`].
-pub async fn allgather<'a>(
-    team: Team<'_>,
-    own: ReadSpan<'a>,
-    place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Result<(), Failure> {
+pub async fn allgather<'a>(team: Team<'_>, own: ReadSpan<'a>, place: impl Fn(usize) -> WriteSpan<'a>) -> Outcome {
     let total = {
         let described = Allgather::uneven(own, &place, team.size());
         if team.on_slots(&described).await? {
@@ -134,7 +131,7 @@ async fn unsettled<'a>(
     total: usize,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Result<(), Failure> {
+) -> Outcome {
     match apart(|| agree(team, total, &place)).await? {
         true => apart(|| exchange_parts(team, total, own, place)).await,
         false => Ok(()),
@@ -164,7 +161,7 @@ pub(crate) async fn exchange_parts<'a>(
     total: usize,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Result<(), Failure> {
+) -> Outcome {
     let way = without_slots(team.process.tuning(), of_length(total), team.size(), team.may_access_directly());
     if way == CollectiveWay::DirectAccess
         && let Some(access) = apart(|| team.exchange_addresses(|_| [own, ReadSpan::EMPTY])).await?
@@ -182,7 +179,7 @@ async fn send_parts<'a>(
     total: usize,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Result<(), Failure> {
+) -> Outcome {
     settle(own, place(team.rank));
     match messages(team.process.tuning(), of_length(total), team.size()) {
         Messages::Ring => apart(|| ring(team, place)).await,
@@ -196,7 +193,7 @@ fn of_length(total: usize) -> Collective {
 }
 
 /// Short parts, where each rank's own stands at its place.
-pub async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+pub async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Outcome {
     match messages(team.process.tuning(), of_length(0), team.size()) {
         Messages::Doubling => apart(|| dissemination(team, place)).await,
         _ => direct(team, place).await,
@@ -208,7 +205,7 @@ fn read<'a>(
     team: Team<'_>,
     total: usize,
     place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (me, size) = (team.rank, team.size());
     let working_set = total.saturating_mul(size + 1);
     let mut others = (1..size).map(|step| (me + step) % size);
@@ -216,7 +213,7 @@ fn read<'a>(
 }
 
 /// The same, where each rank hears from each.
-pub async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+pub async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Outcome {
     let (me, size) = (team.rank, team.size());
     if size == 2 {
         return team.exchange(place(me).as_read(), 1 - me, place(1 - me), 1 - me).await;
@@ -232,7 +229,7 @@ pub async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) 
     flights.await
 }
 
-pub(crate) async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+pub(crate) async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Outcome {
     let (me, size) = (team.rank, team.size());
     let (from, to) = ((me + size - 1) % size, (me + 1) % size);
     for step in 0..size - 1 {
@@ -242,7 +239,7 @@ pub(crate) async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<
     Ok(())
 }
 
-async fn dissemination<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+async fn dissemination<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Outcome {
     let (me, size) = (team.rank, team.size());
     // The parts from the own one on, in rank order, one behind the other.
     let len = |number: usize| place((me + number) % size).len();

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use crate::Outcome;
 use crate::activity::Call;
 use crate::agreement::{Announcement, LEN, all_agree, is_announced};
 use crate::apart::apart;
@@ -72,7 +73,7 @@ impl<'a, S: Fn(usize) -> ReadSpan<'a>, R: Fn(usize) -> WriteSpan<'a>> Described 
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         let (me, size, len) = (epoch.team.rank, epoch.team.size(), self.part);
         epoch.team.copy((self.sent)(me), (self.received)(me))?;
         epoch.let_all_come()?;
@@ -85,7 +86,7 @@ impl<'a, S: Fn(usize) -> ReadSpan<'a>, R: Fn(usize) -> WriteSpan<'a>> Described 
         })
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         alltoall(team, &self.sent, &self.received, self.even).await
     }
 }
@@ -96,7 +97,7 @@ pub async fn alltoall<'a>(
     sent: impl Fn(usize) -> ReadSpan<'a>,
     received: impl Fn(usize) -> WriteSpan<'a>,
     even: bool,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (size, part) = (team.size(), sent(team.rank).len());
     if even {
         if team.on_slots(&Alltoall::even(&sent, &received, part)).await? {
@@ -147,7 +148,7 @@ async fn unsettled<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (me, part) = (team.rank, sent(team.rank).len());
     if !apart(|| agree(team, part)).await? {
         return Ok(());
@@ -182,9 +183,9 @@ async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
 /// `read` brings what a rank has for this one.
 fn take_from_all<'r>(
     team: Team<'_>,
-    read: impl Fn(usize, WriteSpan<'r>) -> Result<(), Failure>,
+    read: impl Fn(usize, WriteSpan<'r>) -> Outcome,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (me, size) = (team.rank, team.size());
     (1..size).map(|step| (me + step) % size).try_for_each(|rank| read(rank, received(rank)))
 }
@@ -194,7 +195,7 @@ pub(crate) async fn send_to_all<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Result<(), Failure> {
+) -> Outcome {
     let left = Left { gives: true, gets: SmallVec::from_elem(true, team.size()), outcome: Ok(()) };
     send(team, sent, received, &left).await
 }
@@ -205,7 +206,7 @@ async fn send<'s, 'r>(
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
     left: &Left,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (me, size) = (team.rank, team.size());
     let sources = || (1..size).map(|step| (me + size - step) % size).filter(|&from| left.gets[from]);
     let is_advertised = |&from: &usize| team.process.engine().advertises(received(from).len());

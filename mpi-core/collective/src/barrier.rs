@@ -6,10 +6,10 @@ use std::iter;
 
 use rwmpi_transport::ReadSpan;
 
+use crate::Outcome;
 use crate::activity::Call;
 use crate::apart::apart;
 use crate::described::Described;
-use crate::engine::Failure;
 use crate::nodes;
 use crate::select::Collective;
 use crate::slots::Epoch;
@@ -39,16 +39,16 @@ impl Described for Barrier {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         epoch.meet()
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         barrier(team).await
     }
 }
 
-pub async fn barrier(team: Team<'_>) -> Result<(), Failure> {
+pub async fn barrier(team: Team<'_>) -> Outcome {
     if team.on_slots(&Barrier).await? {
         return Ok(());
     }
@@ -63,7 +63,7 @@ const ALL_HAVE_COME: u32 = 30;
 
 /// All have come when this ends. Up a binomial tree and down again: where ranks share processors, messages cost more
 /// than steps, and these are the fewest.
-pub async fn tree(team: Team<'_>) -> Result<(), Failure> {
+pub async fn tree(team: Team<'_>) -> Outcome {
     let levels = match team.rank {
         0 => team.size().next_power_of_two().trailing_zeros(),
         rank => rank.trailing_zeros(),
@@ -81,7 +81,7 @@ pub async fn tree(team: Team<'_>) -> Result<(), Failure> {
     children.rev().try_for_each(|(_, child)| team.say(ALL_HAVE_COME, child))
 }
 
-pub(crate) async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
+pub(crate) async fn dissemination(team: Team<'_>) -> Outcome {
     let size = team.size();
     for round in 0..size.next_power_of_two().trailing_zeros() {
         let distance = 1 << round;

@@ -4,13 +4,13 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Mark;
+use crate::Outcome;
 use crate::activity::Call;
 use crate::agreement::{Announcement, LEN, is_announced};
 use crate::allgather::ring;
 use crate::apart::{Apart, apart};
 use crate::described::Described;
 use crate::direct_access::Way;
-use crate::engine::Failure;
 use crate::gather::directly_to_all;
 use crate::nodes;
 use crate::select::collective::{announced_from, messages, without_slots};
@@ -51,17 +51,17 @@ impl Described for Broadcast<'_> {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         if epoch.team.rank == self.root { Ok(()) } else { epoch.read(self.root, self.data.len(), 0, self.data) }
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         broadcast(team, self.data, self.root).await
     }
 }
 
 /// [`Broadcast`].
-pub async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+pub async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Outcome {
     if team.on_slots(&Broadcast { data, root }).await? {
         return Ok(());
     }
@@ -90,7 +90,7 @@ fn border(team: Team<'_>) -> usize {
 }
 
 /// Long data: the root says first how long they are, along the tree of short data.
-async fn announced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+async fn announced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Outcome {
     let mut said = if team.rank == root { Announcement::new(team, data.len()) } else { Announcement::none() };
     let quiet = Team { mark: Mark::NONE, ..team };
     if let Some(parent) = parent(team, root) {
@@ -105,7 +105,7 @@ async fn announced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(
 }
 
 /// Short data, unless the root has announced long ones.
-async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Outcome {
     if let Some(parent) = parent(team, root) {
         let mut room = [0; LEN];
         let room = if data.len() < LEN { WriteSpan::from(&mut room[..]) } else { data };
@@ -125,7 +125,7 @@ async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
 
 /// Takes part in what the root has announced, also where other data were expected: then with no memory for it, since
 /// the length is another rank's word. Whoever is to have something from this rank is sent nothing.
-async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &Announcement) -> Result<(), Failure> {
+async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &Announcement) -> Outcome {
     let len = usize::try_from(said.bytes()).unwrap_or(usize::MAX);
     if len == data.len() {
         return apart(|| by_length(team, data, len, root)).await;
@@ -135,7 +135,7 @@ async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &A
 }
 
 /// Once all go by the same length. `data` are as long, or nothing.
-async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
+async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Outcome {
     let what = Collective::Broadcast { len };
     if without_slots(team.process.tuning(), what, team.size(), team.may_access_directly())
         == CollectiveWay::DirectAccess
@@ -147,14 +147,14 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
 }
 
 /// Where the root's memory is not read.
-async fn unread(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
+async fn unread(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Outcome {
     match messages(team.process.tuning(), Collective::Broadcast { len }, team.size()) {
         Messages::Scattered => apart(|| parts(team, data, root)).await,
         _ => apart(|| tree(team, data, root)).await,
     }
 }
 
-pub(crate) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+pub(crate) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Outcome {
     if let Some(parent) = parent(team, root) {
         team.receive(data, parent).await?;
     }
@@ -175,7 +175,7 @@ fn parent(team: Team<'_>, root: usize) -> Option<usize> {
     (relative != 0).then(|| (relative - bit + root) % team.size())
 }
 
-async fn pass_on(team: Team<'_>, data: ReadSpan<'_>, root: usize) -> Result<(), Failure> {
+async fn pass_on(team: Team<'_>, data: ReadSpan<'_>, root: usize) -> Outcome {
     let (size, (relative, bit)) = (team.size(), place(team, root));
     let mut sends = team.flights();
     let mut bit = bit >> 1;
@@ -188,7 +188,7 @@ async fn pass_on(team: Team<'_>, data: ReadSpan<'_>, root: usize) -> Result<(), 
     sends.await
 }
 
-async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Outcome {
     // Whole cache lines, so that no two ranks write to one.
     let part = data.len().div_ceil(team.size()).next_multiple_of(64);
     let place = |rank: usize| {
@@ -207,6 +207,7 @@ mod tests {
 
     use super::*;
     use crate::Trouble;
+    use crate::engine::Failure;
     use crate::tests::on_teams;
 
     /// A root that says more than there is memory for, or than a length can be.

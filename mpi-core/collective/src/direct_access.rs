@@ -7,6 +7,7 @@
 use rwmpi_transport::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, WriteSpan};
 use smallvec::SmallVec;
 
+use crate::Outcome;
 use crate::alltoall::send_to_all;
 use crate::apart::apart;
 use crate::barrier::barrier;
@@ -107,8 +108,8 @@ impl<'a> Team<'a> {
         self,
         len: usize,
         mine: impl FnOnce() -> [ExposedAddress; 2],
-        meanwhile: impl FnOnce() -> Result<(), Failure>,
-        with: impl FnOnce(&DirectAccess<'_>) -> Result<(), Failure>,
+        meanwhile: impl FnOnce() -> Outcome,
+        with: impl FnOnce(&DirectAccess<'_>) -> Outcome,
     ) -> Result<Way, Failure> {
         if let Some(nonblocking) = self.nonblocking {
             return apart(|| nonblocking.access_directly(self, len, mine(), meanwhile, with)).await;
@@ -222,12 +223,12 @@ impl<'a> DirectAccess<'a> {
     }
 
     /// Waits until no rank uses the others' memory any more, where the addresses went by messages.
-    pub(crate) async fn meet(self) -> Result<(), Failure> {
+    pub(crate) async fn meet(self) -> Outcome {
         apart(|| barrier(self.team)).await
     }
 
     /// As [`DirectAccess::spread`], where the address went by messages.
-    pub(crate) async fn read_from(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(crate) async fn read_from(self, root: usize, data: WriteSpan<'_>) -> Outcome {
         if self.team.rank != root {
             self.read(root, 0, 0, data, self.team.size().saturating_mul(data.len()))?;
         }
@@ -236,7 +237,7 @@ impl<'a> DirectAccess<'a> {
 
     /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any
     /// more. Each reads it in chunks; the root, which would only wait, puts there what its owner has not come to yet.
-    fn spread(&self, epoch: Epoch<'_>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+    fn spread(&self, epoch: Epoch<'_>, root: usize, data: WriteSpan<'_>) -> Outcome {
         if self.team.rank == root {
             return self.help_all(epoch, data);
         }
@@ -259,7 +260,7 @@ impl<'a> DirectAccess<'a> {
     }
 
     /// Puts this rank's `data` where `rank` wants them, chunk by chunk, until none is left.
-    pub(crate) fn bring_chunks(&self, epoch: Epoch<'_>, rank: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(crate) fn bring_chunks(&self, epoch: Epoch<'_>, rank: usize, data: WriteSpan<'_>) -> Outcome {
         let [_, into] = epoch.addresses(rank)?;
         while into.is_readable()
             && let Some((start, part)) = self.part_of_chunk(data, epoch.take_chunk(rank))
@@ -271,7 +272,7 @@ impl<'a> DirectAccess<'a> {
     }
 
     /// Brings all the others their chunks, and waits until all have them.
-    fn help_all(&self, epoch: Epoch<'_>, data: WriteSpan<'_>) -> Result<(), Failure> {
+    fn help_all(&self, epoch: Epoch<'_>, data: WriteSpan<'_>) -> Outcome {
         let help = |rank: usize| -> Result<bool, Failure> {
             let agrees = epoch.agrees(rank, data.len())?;
             if agrees {
@@ -310,7 +311,7 @@ impl<'a> DirectAccess<'a> {
         offset: usize,
         into: WriteSpan<'_>,
         working_set: usize,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         if into.is_empty() {
             return Ok(());
         }
@@ -323,13 +324,7 @@ impl<'a> DirectAccess<'a> {
     }
 
     /// Copies this rank's piece of `rank`'s row ([`Team::address_of_row`]), where each piece is `len` bytes long.
-    pub(crate) fn read_of_row(
-        &self,
-        rank: usize,
-        len: usize,
-        into: WriteSpan<'_>,
-        working_set: usize,
-    ) -> Result<(), Failure> {
+    pub(crate) fn read_of_row(&self, rank: usize, len: usize, into: WriteSpan<'_>, working_set: usize) -> Outcome {
         let distance = distance_in_row(self.addresses[rank][0].len, len as u64, self.team.size());
         let offset = (self.team.rank as u64).saturating_mul(distance);
         self.read(rank, 0, usize::try_from(offset).unwrap_or(usize::MAX), into, working_set)
@@ -345,11 +340,11 @@ impl<'a> DirectAccess<'a> {
         result: Option<WriteSpan<'_>>,
         op: &dyn Reduction,
         to: impl Iterator<Item = usize> + Clone,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         let element = op.element().max(1);
         let portion = (portion(self.team.process.tuning(), own.len()) / element).max(1) * element;
         let stride = portion.next_multiple_of(size_of::<u128>());
-        let combine = |room: WriteSpan<'_>| -> Result<(), Failure> {
+        let combine = |room: WriteSpan<'_>| -> Outcome {
             let mut done = 0;
             while done < own.len() {
                 let len = portion.min(own.len() - done);
@@ -378,7 +373,7 @@ impl<'a> DirectAccess<'a> {
         op: &dyn Reduction,
         room: WriteSpan<'s>,
         stride: usize,
-    ) -> Result<(), Failure>
+    ) -> Outcome
     where
         'a: 's,
     {
@@ -421,11 +416,11 @@ impl<'a> DirectAccess<'a> {
     }
 
     /// Copies to `rank`'s piece `which`.
-    fn write(&self, rank: usize, which: usize, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {
+    fn write(&self, rank: usize, which: usize, offset: usize, from: ReadSpan<'_>) -> Outcome {
         self.write_to(rank, &self.addresses[rank][which].address(), offset, from)
     }
 
-    fn write_to(&self, rank: usize, address: &RemoteAddress, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {
+    fn write_to(&self, rank: usize, address: &RemoteAddress, offset: usize, from: ReadSpan<'_>) -> Outcome {
         self.team.process.engine().write_published(self.team.peers[rank], address, offset, from)
     }
 }

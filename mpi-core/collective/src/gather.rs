@@ -7,10 +7,10 @@ use std::marker::PhantomData;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use crate::Outcome;
 use crate::activity::Call;
 use crate::apart::apart;
 use crate::described::Described;
-use crate::engine::Failure;
 use crate::nodes;
 use crate::select::Collective;
 use crate::slots::Epoch;
@@ -71,7 +71,7 @@ impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Gather<'a, P> {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         if epoch.team.rank != self.root {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl<'a, P: Fn(usize) -> WriteSpan<'a>> Described for Gather<'a, P> {
         epoch.others().try_for_each(|rank| epoch.read(rank, len, 0, (self.place)(rank)))
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         gather(team, self.part, &self.place, self.root, self.even.is_some()).await
     }
 }
@@ -95,7 +95,7 @@ pub async fn gather<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
     even: bool,
-) -> Result<(), Failure> {
+) -> Outcome {
     if !even {
         return apart(|| directly_from_all(team, part, place, root)).await;
     }
@@ -148,11 +148,11 @@ impl<'a, P: Fn(usize) -> ReadSpan<'a>> Described for Scatter<'a, P> {
         iter::empty()
     }
 
-    fn read(&self, _: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, _: &Epoch<'_>) -> Outcome {
         Ok(())
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         scatter(team, &self.place, self.part, self.root, self.even).await
     }
 }
@@ -164,7 +164,7 @@ pub async fn scatter<'a>(
     part: Option<WriteSpan<'_>>,
     root: usize,
     even: bool,
-) -> Result<(), Failure> {
+) -> Outcome {
     match team.nodes().filter(|_| even) {
         Some(by) => apart(|| nodes::scatter(team, by, &place, part, root)).await,
         None => apart(|| directly_to_all(team, place, part, root)).await,
@@ -178,7 +178,7 @@ async fn agreed<'a>(
     part: Option<ReadSpan<'_>>,
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
     let Some(epoch) = team.announce_len(len)? else {
         return apart(|| directly_from_all(team, part, place, root)).await;
@@ -198,7 +198,7 @@ pub(crate) async fn directly_from_all<'a>(
     part: Option<ReadSpan<'_>>,
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     from(team, part, place, root, |_| true).await
 }
 
@@ -209,7 +209,7 @@ async fn from<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
     is_so: impl Fn(usize) -> bool,
-) -> Result<(), Failure> {
+) -> Outcome {
     if team.rank != root {
         return if is_so(root) { team.send(part.unwrap_or(ReadSpan::EMPTY), root).await } else { Ok(()) };
     }
@@ -234,7 +234,7 @@ pub(crate) async fn directly_to_all<'a>(
     place: impl Fn(usize) -> ReadSpan<'a>,
     part: Option<WriteSpan<'_>>,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     if team.rank != root {
         return team.receive(part.unwrap_or(WriteSpan::EMPTY), root).await;
     }

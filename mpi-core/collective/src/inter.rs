@@ -6,9 +6,9 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use crate::Outcome;
 use crate::barrier::barrier;
 use crate::broadcast::broadcast;
-use crate::engine::Failure;
 use crate::gather::directly_to_all;
 use crate::reduce::reduce;
 use crate::reduction::Reduction;
@@ -41,7 +41,7 @@ impl Groups<'_> {
 }
 
 /// Nobody leaves before all of the other group have arrived.
-pub async fn barrier_between(groups: Groups<'_>) -> Result<(), Failure> {
+pub async fn barrier_between(groups: Groups<'_>) -> Outcome {
     barrier(groups.local).await?;
     if groups.leads() {
         groups.remote.exchange(ReadSpan::EMPTY, 0, WriteSpan::EMPTY, 0).await?;
@@ -50,7 +50,7 @@ pub async fn barrier_between(groups: Groups<'_>) -> Result<(), Failure> {
 }
 
 /// `data` is read at the root and written in the other group.
-pub async fn broadcast_between(groups: Groups<'_>, data: WriteSpan<'_>, root: Root) -> Result<(), Failure> {
+pub async fn broadcast_between(groups: Groups<'_>, data: WriteSpan<'_>, root: Root) -> Outcome {
     match root {
         Root::Nobody => Ok(()),
         Root::Here => groups.remote.send(data.as_read(), 0).await,
@@ -69,7 +69,7 @@ pub async fn gather_between<'a>(
     part: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: Root,
-) -> Result<(), Failure> {
+) -> Outcome {
     match root {
         Root::Nobody => Ok(()),
         Root::Rank(root) => groups.remote.send(part, root).await,
@@ -89,7 +89,7 @@ pub async fn scatter_between<'a>(
     place: impl Fn(usize) -> ReadSpan<'a>,
     part: WriteSpan<'_>,
     root: Root,
-) -> Result<(), Failure> {
+) -> Outcome {
     match root {
         Root::Nobody => Ok(()),
         Root::Rank(root) => groups.remote.receive(part, root).await,
@@ -108,7 +108,7 @@ pub async fn alltoall_between<'s, 'r>(
     groups: Groups<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (me, size) = (groups.local.rank, groups.remote.size());
     let mut flights = groups.remote.flights();
     for rank in 0..size {
@@ -128,7 +128,7 @@ pub async fn reduce_between(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: Root,
-) -> Result<(), Failure> {
+) -> Outcome {
     match root {
         Root::Nobody => Ok(()),
         Root::Here => groups.remote.receive(result, 0).await,
@@ -147,7 +147,7 @@ pub async fn allreduce_between(
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let mut combined = Scratch::new(groups.local, if groups.leads() { data.len() } else { 0 });
     let combined = combined.span();
     reduce(groups.local, data, combined, op, 0).await?;
@@ -164,7 +164,7 @@ pub async fn combine_between(
     place: impl Fn(usize) -> (usize, usize),
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let len = if groups.leads() { data.len() } else { 0 };
     let (mut combined, mut whole) = (Scratch::new(groups.local, len), Scratch::new(groups.local, len));
     let (combined, whole) = (combined.span(), whole.span());

@@ -5,7 +5,7 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use crate::engine::Failure;
+use crate::Outcome;
 use crate::team::Team;
 
 /// `sources[i]` sends what belongs at `received(i)`, `destinations[i]` gets what is at `sent(i)`; where there is
@@ -17,7 +17,7 @@ pub async fn exchange_with_neighbours<'s, 'r>(
     grid: bool,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Result<(), Failure> {
+) -> Outcome {
     // Of each dimension of a grid, first what the rank above has sent down.
     let places = (0..sources.len()).map(|number| if grid { number ^ 1 } else { number });
     let incoming = || places.clone().filter_map(|place| sources[place].map(|from| (received(place), from)));

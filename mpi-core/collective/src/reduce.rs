@@ -8,6 +8,7 @@ use std::iter;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use crate::Outcome;
 use crate::activity::Call;
 use crate::agreement::{self, Announcement, Same, is_announced};
 use crate::allgather::exchange_parts;
@@ -60,19 +61,19 @@ impl<O: Reduction> Described for Reduce<'_, O> {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         if epoch.team.rank != self.root {
             return Ok(());
         }
         epoch.combine(self.data, self.result.len(), 0, self.result, &self.op, epoch.team.size())
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         reduce(team, self.data, self.result, &self.op, self.root).await
     }
 
     #[inline(always)]
-    fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Outcome {
         self.op.outcome()
     }
 }
@@ -84,7 +85,7 @@ pub async fn reduce(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     if team.size() == 1 {
         data.copy_to(result);
         return Ok(());
@@ -105,7 +106,7 @@ pub(crate) async fn reduce_long(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
     let mine = || [data, place].map(|span| team.address_of(span));
     let with = |access: &DirectAccess<'_>| reduce_read(access, team, data, result, op, root);
@@ -122,7 +123,7 @@ async fn reduce_by_messages(
     op: &dyn Reduction,
     root: usize,
     way: Way,
-) -> Result<(), Failure> {
+) -> Outcome {
     let what = Collective::Reduce { len: data.len() };
     if matches!(way, Way::Unsettled) {
         if !apart(|| agree_to_reduce(team, data.len(), root)).await? {
@@ -210,7 +211,7 @@ fn reduce_read(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     // The root alone need not put its part anywhere else.
     let favoured = (team.size() == 2).then_some(root);
     let parts = Parts { favoured, ..Parts::new(team, data.len(), op) };
@@ -227,7 +228,7 @@ async fn reduce_parts(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     let parts = Parts::new(team, data.len(), op);
     let mut own = Scratch::new(team, parts.len(team.rank));
     let own = own.span();
@@ -242,7 +243,7 @@ async fn tree(
     kept: Option<WriteSpan<'_>>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (rank, size) = (team.rank, team.size());
     if rank % 2 == 1 {
         return team.send(data, rank - 1).await;
@@ -301,27 +302,22 @@ impl<O: Reduction> Described for Allreduce<'_, O> {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         epoch.combine(self.data, self.result.len(), 0, self.result, &self.op, epoch.team.size())
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         allreduce(team, self.data, self.result, &self.op).await
     }
 
     #[inline(always)]
-    fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Outcome {
         self.op.outcome()
     }
 }
 
 /// [`Allreduce`].
-pub async fn allreduce(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-) -> Result<(), Failure> {
+pub async fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
     team.check_fits(data.len(), result.len())?;
     if team.on_slots(&Allreduce { data, result, op }).await? {
         return Ok(());
@@ -343,7 +339,7 @@ async fn allreduce_by_messages(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     way: Way,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (several, what) = (team.size() > 1, Collective::Allreduce { len: data.len() });
     if several && matches!(way, Way::Unsettled) {
         if !apart(|| agree_to_allreduce(team, data.len())).await? {
@@ -373,7 +369,7 @@ fn allreduce_read(
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let (me, size) = (team.rank, team.size());
     let parts = Parts::new(team, data.len(), op);
     // As in `reduce_read`.
@@ -381,7 +377,7 @@ fn allreduce_read(
     access.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)
 }
 
-async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
+async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
     let parts = Parts::new(team, data.len(), op);
     let own = parts.place(data, team.rank);
     apart(|| combine(team, |rank| parts.of(data.as_read(), rank), own, op)).await?;
@@ -390,7 +386,7 @@ async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction
 
 /// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as
 /// one.
-async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
+async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
     let (rank, size) = (team.rank, team.size());
     let actors = 1 << size.ilog2();
     let pairs = size - actors;
@@ -453,17 +449,17 @@ impl<O: Reduction, P: Fn(usize) -> (usize, usize)> Described for ReduceScatter<'
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         let (data, result, start) = (self.data, self.result, (self.place)(epoch.team.rank).0);
         epoch.combine(data.part(start, result.len()), data.len(), start, result, &self.op, epoch.team.size())
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         reduce_scatter(team, self.data, &self.place, self.result, &self.op).await
     }
 
     #[inline(always)]
-    fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Outcome {
         self.op.outcome()
     }
 }
@@ -475,7 +471,7 @@ pub async fn reduce_scatter(
     place: impl Fn(usize) -> (usize, usize),
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     if team.on_slots(&ReduceScatter { data, result, op, place: &place }).await? {
         return Ok(());
     }
@@ -537,7 +533,7 @@ pub(crate) async fn combine<'s>(
     part: impl Fn(usize) -> ReadSpan<'s>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let len = result.len();
     let stride = len.next_multiple_of(size_of::<u128>());
     let mut received = Scratch::new(team, stride * team.size());

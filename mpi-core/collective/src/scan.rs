@@ -6,10 +6,10 @@ use std::iter;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use crate::Outcome;
 use crate::activity::Call;
 use crate::apart::apart;
 use crate::described::Described;
-use crate::engine::Failure;
 use crate::nodes;
 use crate::reduce::reduce_long;
 use crate::reduction::Reduction;
@@ -63,14 +63,14 @@ impl<O: Reduction> Described for Scan<'_, O> {
     }
 
     #[inline(always)]
-    fn read(&self, epoch: &Epoch<'_>) -> Result<(), Failure> {
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome {
         match self.end(epoch.team.rank) {
             0 => Ok(()),
             end => epoch.combine(self.data, self.result.len(), 0, self.result, &self.op, end),
         }
     }
 
-    async fn run(&self, team: Team<'_>) -> Result<(), Failure> {
+    async fn run(&self, team: Team<'_>) -> Outcome {
         match self.exclusive {
             true => exscan(team, self.data, self.result, &self.op).await,
             false => scan(team, self.data, self.result, &self.op).await,
@@ -78,18 +78,13 @@ impl<O: Reduction> Described for Scan<'_, O> {
     }
 
     #[inline(always)]
-    fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Outcome {
         self.op.outcome()
     }
 }
 
 /// [`Scan`] that is not exclusive.
-pub async fn scan(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-) -> Result<(), Failure> {
+pub async fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
     if team.on_slots(&Scan { data, result, op, exclusive: false }).await? {
         return Ok(());
     }
@@ -106,12 +101,7 @@ pub async fn scan(
 }
 
 /// [`Scan`] that is exclusive.
-pub async fn exscan(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-) -> Result<(), Failure> {
+pub async fn exscan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
     if team.on_slots(&Scan { data, result, op, exclusive: true }).await? {
         return Ok(());
     }
@@ -128,7 +118,7 @@ async fn by_messages(
     data: WriteSpan<'_>,
     before: Option<WriteSpan<'_>>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     if let Some(by) = team.nodes_in_order() {
         return apart(|| nodes::scan(team, by, data, before, op)).await;
     }

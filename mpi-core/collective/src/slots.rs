@@ -31,6 +31,7 @@ use bytemuck::Zeroable;
 use rwmpi_rank::Buffer;
 use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
 
+use crate::Outcome;
 use crate::allgather;
 use crate::apart::apart;
 use crate::direct_access::ExposedAddress;
@@ -130,7 +131,7 @@ impl<'a> Team<'a> {
 
     #[cold]
     #[inline(never)]
-    fn settle_slots(self, slots: &OnceSlots) -> Result<(), Failure> {
+    fn settle_slots(self, slots: &OnceSlots) -> Outcome {
         let made = self.process.block_on(|| self.make_slots())?;
         let _ = slots.set(made);
         Ok(())
@@ -204,7 +205,7 @@ impl Slots {
     }
 
     /// The same, when it is this rank's turn.
-    fn announce_now(&self, epoch: &Epoch<'_>, len: usize, addresses: &[ExposedAddress]) -> Result<(), Failure> {
+    fn announce_now(&self, epoch: &Epoch<'_>, len: usize, addresses: &[ExposedAddress]) -> Outcome {
         let (team, number) = (epoch.team, epoch.number());
         let mine = &self.of_ranks[team.rank];
         let in_trouble = u64::from(team.spreads_trouble && team.is_in_trouble());

@@ -16,8 +16,9 @@ use rwmpi_transport::{LentSpan, ReadSpan, SharedPart, WriteSpan};
 use smallvec::SmallVec;
 
 use crate::Mark;
+use crate::Outcome;
 use crate::agreement;
-use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
+use crate::engine::{Completion, Failure, OperationId, Received, SendMode};
 use crate::nodes::OnceNodes;
 use crate::process::Process;
 use crate::slots::{Nonblocking, OnceSlots};
@@ -68,7 +69,7 @@ impl Trouble {
 
     /// At the end of the collective, which has a result of its own.
     #[inline]
-    pub fn outcome(&self) -> Result<(), Failure> {
+    pub fn outcome(&self) -> Outcome {
         if !self.is_there.get() {
             return Ok(());
         }
@@ -127,7 +128,7 @@ impl<'a> Team<'a> {
 
     /// The same, which ends the collective where nothing is noted.
     #[cold]
-    pub(crate) fn note_or_end(&self, failure: Failure) -> Result<(), Failure> {
+    pub(crate) fn note_or_end(&self, failure: Failure) -> Outcome {
         self.note(failure);
         if self.trouble.is_some() { Ok(()) } else { Err(failure) }
     }
@@ -153,7 +154,7 @@ impl<'a> Team<'a> {
     /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of
     /// the transport.
     #[inline]
-    pub(crate) fn check(&self, received: Outcome, expected: u64) -> Result<(), Failure> {
+    pub(crate) fn check(&self, received: Result<Completion, Failure>, expected: u64) -> Outcome {
         if let Ok(Completion { source, mark, .. }) = received {
             self.listen(source, mark);
         }
@@ -190,36 +191,25 @@ impl<'a> Team<'a> {
     }
 
     /// Returns when `data` may be used again.
-    pub async fn send(self, data: ReadSpan<'_>, to: usize) -> Result<(), Failure> {
+    pub async fn send(self, data: ReadSpan<'_>, to: usize) -> Outcome {
         let mut flights = self.flights();
         flights.send(data, to)?;
         flights.await
     }
 
-    pub async fn receive(self, into: WriteSpan<'_>, from: usize) -> Result<(), Failure> {
+    pub async fn receive(self, into: WriteSpan<'_>, from: usize) -> Outcome {
         self.receive_expecting(into, into.len(), from).await
     }
 
     /// As [`Team::receive`], of `expected` bytes where there is room for more.
-    pub(crate) async fn receive_expecting(
-        self,
-        into: WriteSpan<'_>,
-        expected: usize,
-        from: usize,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn receive_expecting(self, into: WriteSpan<'_>, expected: usize, from: usize) -> Outcome {
         let mut flights = self.flights();
         flights.receive_next(into, expected, from)?;
         flights.await
     }
 
     /// Sends and receives at once.
-    pub(crate) async fn exchange(
-        self,
-        data: ReadSpan<'_>,
-        to: usize,
-        into: WriteSpan<'_>,
-        from: usize,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn exchange(self, data: ReadSpan<'_>, to: usize, into: WriteSpan<'_>, from: usize) -> Outcome {
         let mut flights = self.flights();
         if self.process.engine().advertises(into.len()) {
             flights.receive(into, from)?;
@@ -243,7 +233,7 @@ impl<'a> Team<'a> {
     }
 
     /// Tells `to` that this rank has come to that round.
-    pub(crate) fn say(&self, round: u32, to: usize) -> Result<(), Failure> {
+    pub(crate) fn say(&self, round: u32, to: usize) -> Outcome {
         self.process.engine().barrier_signal(self.peers[to], [self.context, self.tag, round], self.is_in_trouble())
     }
 
@@ -260,7 +250,7 @@ impl<'a> Team<'a> {
     }
 
     /// Waits to be told by `from`.
-    pub(crate) async fn hear(&self, round: u32, from: usize) -> Result<(), Failure> {
+    pub(crate) async fn hear(&self, round: u32, from: usize) -> Outcome {
         let step = [self.context, self.tag, round];
         poll_fn(|_| {
             let told = self.process.engine().barrier_arrived(step);
@@ -275,7 +265,7 @@ impl<'a> Team<'a> {
     }
 
     /// Whether this rank's own `bytes` bytes fit into where they go.
-    pub fn check_fits(self, bytes: usize, capacity: usize) -> Result<(), Failure> {
+    pub fn check_fits(self, bytes: usize, capacity: usize) -> Outcome {
         if bytes <= capacity {
             return Ok(());
         }
@@ -284,14 +274,14 @@ impl<'a> Team<'a> {
     }
 
     /// As [`Team::copy`], in a collective that goes through `working_set` bytes of memory in all ranks together.
-    pub(crate) fn copy_of(self, working_set: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(crate) fn copy_of(self, working_set: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Outcome {
         self.check_fits(data.len(), into.len())?;
         data.copy_of_working_set_to(into, working_set as u64);
         Ok(())
     }
 
     /// Copies this rank's own data to where they go.
-    pub fn copy(self, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
+    pub fn copy(self, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Outcome {
         self.check_fits(data.len(), into.len())?;
         data.copy_long_to(into);
         Ok(())
@@ -305,7 +295,7 @@ impl<'a> Team<'a> {
 impl<'a> Flights<'a> {
     /// Starts a send.
     #[inline]
-    pub fn send(&mut self, data: ReadSpan<'a>, to: usize) -> Result<(), Failure> {
+    pub fn send(&mut self, data: ReadSpan<'a>, to: usize) -> Outcome {
         let Team { process, peers, context, tag, .. } = self.team;
         let data = if self.team.spreads_trouble && self.team.is_in_trouble() { ReadSpan::EMPTY } else { data };
         // SAFETY: `self` keeps the operation and completes it before `'a`, for which the memory is valid, ends.
@@ -319,7 +309,7 @@ impl<'a> Flights<'a> {
 
     /// Starts a receive.
     #[inline]
-    pub(crate) fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
+    pub(crate) fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Outcome {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let id = self.team.process.engine().start_span_receive(self.team.pattern(from), into)?;
@@ -329,7 +319,7 @@ impl<'a> Flights<'a> {
 
     /// As [`Flights::receive`], for the message that the caller waits for next, of `expected` bytes.
     #[inline]
-    pub(crate) fn receive_next(&mut self, into: WriteSpan<'a>, expected: usize, from: usize) -> Result<(), Failure> {
+    pub(crate) fn receive_next(&mut self, into: WriteSpan<'a>, expected: usize, from: usize) -> Outcome {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();
@@ -347,7 +337,7 @@ impl<'a> Flights<'a> {
     }
 
     #[inline]
-    fn settle(&mut self, outcome: Outcome, expected: u64) -> Result<(), Failure> {
+    fn settle(&mut self, outcome: Result<Completion, Failure>, expected: u64) -> Outcome {
         match self.team.check(outcome, expected) {
             Err(failure @ Failure::Truncated { .. }) => {
                 self.too_long.get_or_insert(failure);
@@ -358,7 +348,7 @@ impl<'a> Flights<'a> {
     }
 
     #[inline]
-    fn outcome(&self) -> Result<(), Failure> {
+    fn outcome(&self) -> Outcome {
         if self.too_long.is_none() {
             return Ok(());
         }
@@ -369,7 +359,7 @@ impl<'a> Flights<'a> {
 
 /// Ends when all have completed. After an error of the transport the others are ended too.
 impl Future for Flights<'_> {
-    type Output = Result<(), Failure>;
+    type Output = Outcome;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {

@@ -4,6 +4,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use crate::Outcome;
 use crate::direct_access::ExposedAddress;
 use crate::engine::Failure;
 use crate::slots::{self, Comes, Slots};
@@ -16,7 +17,7 @@ pub(crate) struct Left {
     /// By rank, whether that does which this rank gets from it.
     pub(crate) gets: SmallVec<[bool; 16]>,
     /// What has become of the rest.
-    pub(crate) outcome: Result<(), Failure>,
+    pub(crate) outcome: Outcome,
 }
 
 impl Left {
@@ -32,7 +33,7 @@ pub(crate) fn exchange<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-    meanwhile: impl FnOnce() -> Result<(), Failure>,
+    meanwhile: impl FnOnce() -> Outcome,
 ) -> Result<Left, Failure> {
     let (me, size) = (team.rank, team.size());
     let part = |rank| if rank == me { ReadSpan::EMPTY } else { sent(rank) };

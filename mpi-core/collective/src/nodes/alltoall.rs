@@ -7,6 +7,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::Outcome;
 use crate::alltoall::send_to_all;
 use crate::apart::apart;
 use crate::engine::Failure;
@@ -82,7 +83,7 @@ impl Exchange<'_> {
     }
 
     /// Gives away what `row` holds for each rank, node by node, and brings what each has for this one.
-    async fn exchange(&self, row: WriteSpan<'_>) -> Result<(), Failure> {
+    async fn exchange(&self, row: WriteSpan<'_>) -> Outcome {
         let Exchange { team, nodes, .. } = *self;
         let leaders = nodes.led_by(team, None);
         let node = nodes.team(team);

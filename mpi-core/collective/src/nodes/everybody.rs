@@ -3,9 +3,9 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::Outcome;
 use crate::apart::apart;
 use crate::barrier::dissemination;
-use crate::engine::Failure;
 use crate::{Reduction, Scratch, Team};
 
 /// What goes through the ranks of a node in a barrier: that they have come.
@@ -22,7 +22,7 @@ impl Reduction for Coming {
 }
 
 /// As [`crate::barrier()`].
-pub(crate) async fn barrier(team: Team<'_>, nodes: &Nodes) -> Result<(), Failure> {
+pub(crate) async fn barrier(team: Team<'_>, nodes: &Nodes) -> Outcome {
     let leaders = nodes.led_by(team, None);
     let node = nodes.team(team);
     // One byte: whoever is in trouble sends none.
@@ -44,7 +44,7 @@ pub(crate) async fn allreduce(
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let leaders = nodes.led_by(team, None);
     let (node, between) = (nodes.team(team), leaders.team(team));
     let mut ours = data;
@@ -65,7 +65,7 @@ pub(crate) async fn allgather<'s>(
     nodes: &Nodes,
     own: ReadSpan<'_>,
     place: &dyn Fn(usize) -> WriteSpan<'s>,
-) -> Result<(), Failure> {
+) -> Outcome {
     team.to_the_end(async |team| {
         let leaders = nodes.led_by(team, None);
         let node = nodes.team(team);

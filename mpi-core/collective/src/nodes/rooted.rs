@@ -3,13 +3,13 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::Outcome;
 use crate::apart::apart;
-use crate::engine::Failure;
 use crate::gather::{directly_from_all, directly_to_all};
 use crate::{Reduction, Scratch, Team};
 
 /// As [`crate::broadcast()`].
-pub(crate) async fn broadcast(team: Team<'_>, nodes: &Nodes, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+pub(crate) async fn broadcast(team: Team<'_>, nodes: &Nodes, data: WriteSpan<'_>, root: usize) -> Outcome {
     let leaders = nodes.led_by(team, Some(root));
     if let Some(between) = leaders.team(team) {
         apart(|| crate::broadcast(between, data, nodes.node_of[root])).await?;
@@ -25,7 +25,7 @@ pub(crate) async fn reduce(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     let leaders = nodes.led_by(team, Some(root));
     let node = nodes.team(team);
     let Some(between) = leaders.team(team) else {
@@ -50,7 +50,7 @@ pub(crate) async fn gather<'s>(
     part: Option<ReadSpan<'_>>,
     place: &dyn Fn(usize) -> WriteSpan<'s>,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     team.to_the_end(async |team| {
         let leaders = nodes.led_by(team, Some(root));
         let (node, of_root) = (nodes.team(team), nodes.node_of[root]);
@@ -95,7 +95,7 @@ pub(crate) async fn scatter<'s>(
     place: &dyn Fn(usize) -> ReadSpan<'s>,
     part: Option<WriteSpan<'_>>,
     root: usize,
-) -> Result<(), Failure> {
+) -> Outcome {
     team.to_the_end(async |team| {
         let leaders = nodes.led_by(team, Some(root));
         let (node, of_root) = (nodes.team(team), nodes.node_of[root]);

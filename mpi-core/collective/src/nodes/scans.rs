@@ -4,8 +4,8 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::Outcome;
 use crate::apart::apart;
-use crate::engine::Failure;
 use crate::gather::directly_to_all;
 use crate::reduce::combine;
 use crate::scratch::prepend;
@@ -19,7 +19,7 @@ pub(crate) async fn scan(
     data: WriteSpan<'_>,
     before: Option<WriteSpan<'_>>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let leaders = nodes.leaders(team, |node| nodes.members(node).len() - 1);
     let node = nodes.team(team);
     match before {
@@ -59,7 +59,7 @@ pub(crate) async fn reduce_scatter(
     place: &dyn Fn(usize) -> (usize, usize),
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<(), Failure> {
+) -> Outcome {
     let leaders = nodes.led_by(team, None);
     let node = nodes.team(team);
     let of_node = |node: usize| {

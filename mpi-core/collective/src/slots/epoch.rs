@@ -5,6 +5,7 @@ use rwmpi_transport::{LentSpan, ReadSpan, SharedPart, SharedWord, WriteSpan};
 use super::layout::{FETCHED_AHEAD, LONG, NOTHING, RankSlots};
 use super::{Announced, Slots};
 use crate::Mark;
+use crate::Outcome;
 use crate::departure::Several;
 use crate::direct_access::{Addresses, ExposedAddress};
 use crate::engine::Failure;
@@ -57,7 +58,7 @@ impl<'a> Epoch<'a> {
     /// behind the stamp, which takes a line from the others, a processor waits for that before it reads what several
     /// writes have made.
     #[inline(always)]
-    pub(crate) fn post<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
+    pub(crate) fn post<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Outcome {
         let len = length_of(parts.clone());
         let mine = self.slots_of(self.team.rank);
         let (place, places) = mine.data(self.number, len);
@@ -67,7 +68,7 @@ impl<'a> Epoch<'a> {
     }
 
     /// As [`Epoch::post`], when it is this rank's turn.
-    pub(super) fn post_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
+    pub(super) fn post_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Outcome {
         let len = length_of(parts.clone());
         let mine = self.slots_of(self.team.rank);
         let (place, _) = mine.data(self.number, len);
@@ -81,7 +82,7 @@ impl<'a> Epoch<'a> {
         mut place: usize,
         len: usize,
         parts: impl Iterator<Item = ReadSpan<'s>>,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         let team = self.team;
         let mut engine = team.process.engine();
         let says = if team.spreads_trouble && team.is_in_trouble() {
@@ -118,7 +119,7 @@ impl<'a> Epoch<'a> {
     }
 
     /// Waits until `rank` has posted as many bytes as `len`, of which it takes those from `offset` on.
-    pub(crate) fn read(&self, rank: usize, len: usize, offset: usize, into: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(crate) fn read(&self, rank: usize, len: usize, offset: usize, into: WriteSpan<'_>) -> Outcome {
         if self.has_posted(rank, len, offset, into.len())? {
             self.data_of(rank, len, offset, into.len())?.copy_to(into);
             let theirs = self.slots_of(rank);
@@ -223,7 +224,7 @@ impl<'a> Epoch<'a> {
 
     /// Waits until all have come as far.
     #[inline]
-    pub(crate) fn meet(&self) -> Result<(), Failure> {
+    pub(crate) fn meet(&self) -> Outcome {
         self.let_all_come()?;
         self.others().try_for_each(|rank| self.see(rank, None).map(drop))
     }
@@ -247,7 +248,7 @@ impl<'a> Epoch<'a> {
     }
 
     /// Waits until `rank`, which has announced data, uses those of others no more.
-    pub(crate) fn has_left(&self, rank: usize) -> Result<(), Failure> {
+    pub(crate) fn has_left(&self, rank: usize) -> Outcome {
         let done = self.slots_of(rank).slot(self.number).done();
         self.look_for(rank, done, self.number, None)?;
         if self.team.process.engine().word(done) & IN_TROUBLE != 0 {
@@ -257,7 +258,7 @@ impl<'a> Epoch<'a> {
     }
 
     /// The same of all.
-    pub(crate) fn all_leave(&self) -> Result<(), Failure> {
+    pub(crate) fn all_leave(&self) -> Outcome {
         self.wait_for_others(|rank| self.has_left(rank))
     }
 
@@ -281,7 +282,7 @@ impl<'a> Epoch<'a> {
     }
 
     /// Waits until `helper` has put so many here.
-    pub(crate) fn wait_for_help(&self, helper: usize, chunks: u64) -> Result<(), Failure> {
+    pub(crate) fn wait_for_help(&self, helper: usize, chunks: u64) -> Outcome {
         self.look_for(helper, self.slots_of(self.team.rank).slot(self.number).helped(), chunks, None)
     }
 
@@ -301,7 +302,7 @@ impl<'a> Epoch<'a> {
         result: WriteSpan<'_>,
         op: &(impl Reduction + ?Sized),
         end: usize,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         self.wait_for_same_processor(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
         // Later, what lies where the result goes is in the slot only.
         let stays = (own.start() as usize).abs_diff(result.start() as usize) >= result.len();
@@ -354,7 +355,7 @@ impl<'a> Epoch<'a> {
         op: &(impl Reduction + ?Sized),
         end: usize,
         here: impl Fn(usize) -> Option<ReadSpan<'d>>,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         match here(0) {
             Some(own) => own.copy_to(result),
             None => self.read(0, len, offset, result)?,
@@ -376,32 +377,32 @@ impl<'a> Epoch<'a> {
     /// wait lets them come half as far again, so that it looks at their slots, and may have to give way to them, only
     /// now and then.
     #[inline]
-    pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
+    pub(super) fn wait_for_turn(&self, places: u64) -> Outcome {
         let last_user = self.number.saturating_sub(places);
         if last_user < self.slots.all_at.get() { Ok(()) } else { self.let_all_reach(last_user + places / 2) }
     }
 
     #[cold]
-    fn let_all_reach(&self, number: u64) -> Result<(), Failure> {
+    fn let_all_reach(&self, number: u64) -> Outcome {
         self.wait_for_others(|rank| self.wait_as_for_all(rank, number))?;
         self.slots.all_at.set(number);
         Ok(())
     }
 
     /// Waits until all others have stamped their slots for this collective.
-    pub(super) fn wait_for_all(&self) -> Result<(), Failure> {
+    pub(super) fn wait_for_all(&self) -> Outcome {
         self.wait_for_others(|rank| self.wait_as_for_all(rank, self.number))
     }
 
     /// Waits until `rank` has stamped its slot for collective `number`.
     #[inline]
-    fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
+    fn wait(&self, rank: usize, number: u64) -> Outcome {
         self.wait_and_fetch(rank, number, None)
     }
 
     /// The same, after which `next` is read.
     #[inline(always)]
-    fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
+    fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedPart>) -> Outcome {
         let theirs = self.slots_of(rank);
         if theirs.is_stamped(number) {
             return Ok(());
@@ -416,7 +417,7 @@ impl<'a> Epoch<'a> {
 
     /// As [`Epoch::wait`], where all others are waited for: if one of them has gone, it does not matter for whom this
     /// looks first.
-    fn wait_as_for_all(&self, rank: usize, number: u64) -> Result<(), Failure> {
+    fn wait_as_for_all(&self, rank: usize, number: u64) -> Outcome {
         let theirs = self.slots_of(rank);
         if theirs.is_stamped(number) {
             return Ok(());
@@ -436,7 +437,7 @@ impl<'a> Epoch<'a> {
     }
 
     /// Waits until a word that `rank` sets is at least `number`.
-    fn look_for(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
+    fn look_for(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedPart>) -> Outcome {
         if self.finds(rank, word, number, next) {
             return Ok(());
         }
@@ -485,25 +486,25 @@ impl<'a> Epoch<'a> {
     /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives
     /// way.
     #[inline]
-    pub(crate) fn let_all_come(&self) -> Result<(), Failure> {
+    pub(crate) fn let_all_come(&self) -> Outcome {
         self.wait_for_same_processor(|rank| self.wait_as_for_all(rank, self.number))
     }
 
     /// As `wait` waits for each other rank, first those that cannot come before this one gives way.
     #[inline]
-    fn wait_for_others(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn wait_for_others(&self, wait: impl Fn(usize) -> Outcome) -> Outcome {
         self.wait_for_same_processor(&wait)?;
         self.others().try_for_each(wait)
     }
 
     #[inline(always)]
-    fn wait_for_same_processor(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn wait_for_same_processor(&self, wait: impl Fn(usize) -> Outcome) -> Outcome {
         if self.slots.oversubscribed { self.wait_on_same_processor(wait) } else { Ok(()) }
     }
 
     /// Waits for those that can come no further before this rank gives way.
     #[inline(never)]
-    fn wait_on_same_processor(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn wait_on_same_processor(&self, wait: impl Fn(usize) -> Outcome) -> Outcome {
         let shares_processor = |&rank: &usize| self.team.process.engine().shares_processor(self.team.peers[rank]);
         self.others().filter(shares_processor).try_for_each(wait)
     }

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::epoch::Epoch;
 use super::nonblocking::{Nonblocking, step};
+use crate::Outcome;
 use crate::direct_access::{DirectAccess, ExposedAddress, Way};
 use crate::engine::Failure;
 use crate::team::Team;
@@ -31,8 +32,8 @@ impl Nonblocking<'_> {
         team: Team<'_>,
         len: usize,
         mine: [ExposedAddress; 2],
-        meanwhile: impl FnOnce() -> Result<(), Failure>,
-        with: impl FnOnce(&DirectAccess<'_>) -> Result<(), Failure>,
+        meanwhile: impl FnOnce() -> Outcome,
+        with: impl FnOnce(&DirectAccess<'_>) -> Outcome,
     ) -> Result<Way, Failure> {
         let epoch = Epoch::new(&team, self.slots, self.number);
         if !self.expose(&epoch, len, &mine).await? {
@@ -148,7 +149,7 @@ impl Epoch<'_> {
         access: &DirectAccess<'_>,
         data: WriteSpan<'_>,
         reads: &mut [Option<bool>],
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Outcome> {
         while self.others().any(|rank| reads[rank].is_none()) {
             for rank in self.others() {
                 if reads[rank].is_none() && self.have_come(|other| other == rank, 1).is_ready() {

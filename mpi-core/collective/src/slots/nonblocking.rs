@@ -266,7 +266,7 @@ impl<'a> Nonblocking<'a> {
     }
 
     /// When it has run.
-    async fn end(&self) -> Result<(), Failure> {
+    async fn end(&self) -> Outcome {
         if !self.left.borrow().is_empty() {
             apart(|| self.forsake()).await?;
         }
@@ -318,7 +318,7 @@ impl<'a> Nonblocking<'a> {
 
     /// Waits until all who may receive from this rank do not any more. What they have not received by then stays where
     /// it is, and is looked at by nobody.
-    async fn forsake(&self) -> Result<(), Failure> {
+    async fn forsake(&self) -> Outcome {
         let process = self.team.process;
         let epoch = self.epoch();
         if let Some(len) = self.too_long.get() {
@@ -340,7 +340,7 @@ impl<'a> Nonblocking<'a> {
     }
 
     /// Says once, when it is its turn, how long the data are.
-    fn say_too_long(&self, len: usize) -> Poll<Result<(), Failure>> {
+    fn say_too_long(&self, len: usize) -> Poll<Outcome> {
         let epoch = self.epoch();
         if epoch.has_come(self.team.rank) {
             return Poll::Ready(Ok(()));
@@ -412,12 +412,7 @@ impl Slots {
 
 /// Reads what others have posted, all of which is there.
 #[inline(always)]
-fn read(
-    team: Team<'_>,
-    (slots, number): (&Slots, u64),
-    typed: Typed,
-    described: impl Described,
-) -> Result<(), Failure> {
+fn read(team: Team<'_>, (slots, number): (&Slots, u64), typed: Typed, described: impl Described) -> Outcome {
     while_passing(team, typed, |team| {
         described.read(&Epoch::new(team, slots, number))?;
         described.finish()

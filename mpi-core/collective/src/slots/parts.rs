@@ -8,6 +8,7 @@ use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
 
 use super::epoch::Epoch;
 use super::layout::{LONG, NOTHING, PLACE};
+use crate::Outcome;
 use crate::direct_access::ExposedAddress;
 use crate::engine::{Completion, Failure};
 use crate::select::Collective;
@@ -52,7 +53,7 @@ pub(crate) fn parts(bytes: usize, ranks: usize) -> Collective {
 
 impl Epoch<'_> {
     /// Puts what this rank has for all, by rank, in its slot, which has room for it.
-    pub(crate) fn post_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
+    pub(crate) fn post_parts(&mut self, parts: &[ReadSpan<'_>]) -> Outcome {
         let mut table = [0; BEFORE + MOST_TAKERS + 1];
         let (table, mut end) = (&mut table[..BEFORE + parts.len() + 1], 0);
         for (border, part) in table[BEFORE + 1..].iter_mut().zip(parts) {
