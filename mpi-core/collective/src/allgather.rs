@@ -12,12 +12,12 @@ use crate::activity::Call;
 use crate::agreement::{self, Announcement, all_agree};
 use crate::apart::apart;
 use crate::described::Described;
-use crate::direct_access::{DirectAccess, ExposedAddress, Way};
+use crate::direct_access::{DirectAccess, ExposedAddress};
 use crate::engine::Failure;
 use crate::nodes;
 use crate::scratch::Scratch;
-use crate::select::collective::{announced_from, messages, without_slots};
-use crate::select::{Collective, CollectiveWay, Messages};
+use crate::select::collective::{announced_from, messages};
+use crate::select::{Collective, Messages};
 use crate::slots::Epoch;
 use crate::team::Team;
 use crate::told::Told;
@@ -107,14 +107,13 @@ pub async fn allgather<'a>(team: Team<'_>, own: ReadSpan<'a>, place: impl Fn(usi
         settle(own, place(team.rank));
         Ok(())
     };
+    let mine = || [team.address_of(own), ExposedAddress::NOTHING];
     let with = |access: &DirectAccess<'_>| read(access, team, total, &place);
-    match apart(|| team.access_directly(total, || [team.address_of(own), ExposedAddress::NOTHING], settled, with))
-        .await?
-    {
-        Way::Done => Ok(()),
-        Way::Messages => apart(|| send_parts(team, total, own, place)).await,
-        Way::Unsettled => apart(|| unsettled(team, total, own, place)).await,
+    let agree = async || agree(team, total, &place).await;
+    if apart(|| team.access_directly(of_length(total), mine, settled, with, agree)).await? {
+        return Ok(());
     }
+    apart(|| send_parts(team, total, own, place)).await
 }
 
 /// Copies the own part to its place, unless it is there.
@@ -122,19 +121,6 @@ pub async fn allgather<'a>(team: Team<'_>, own: ReadSpan<'a>, place: impl Fn(usi
 pub(crate) fn settle(own: ReadSpan<'_>, place: WriteSpan<'_>) {
     if own.start() != place.start() {
         own.copy_long_to(place);
-    }
-}
-
-/// Where nobody knows yet how long the others' parts are. `total`: the length of all parts together.
-async fn unsettled<'a>(
-    team: Team<'_>,
-    total: usize,
-    own: ReadSpan<'_>,
-    place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Outcome {
-    match apart(|| agree(team, total, &place)).await? {
-        true => apart(|| exchange_parts(team, total, own, place)).await,
-        false => Ok(()),
     }
 }
 
@@ -155,20 +141,17 @@ async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteS
     Ok(all_agree(team, &heard, total))
 }
 
-/// Once all agree on the lengths, whose sum is `total`.
+/// Where each rank's own part stands at its place, and all agree on the lengths, whose sum is `total`.
 pub(crate) async fn exchange_parts<'a>(
     team: Team<'_>,
     total: usize,
-    own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Outcome {
-    let way = without_slots(team.process.tuning(), of_length(total), team.size(), team.may_access_directly());
-    if way == CollectiveWay::DirectAccess
-        && let Some(access) = apart(|| team.exchange_addresses(|_| [own, ReadSpan::EMPTY])).await?
-    {
-        settle(own, place(team.rank));
-        read(&access, team, total, place)?;
-        return apart(|| access.meet()).await;
+    let own = place(team.rank).as_read();
+    let mine = || [team.address_of(own), ExposedAddress::NOTHING];
+    let with = |access: &DirectAccess<'_>| read(access, team, total, &place);
+    if team.access_by_messages(of_length(total), mine, || Ok(()), with).await? {
+        return Ok(());
     }
     apart(|| send_parts(team, total, own, place)).await
 }
@@ -206,10 +189,8 @@ fn read<'a>(
     total: usize,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Outcome {
-    let (me, size) = (team.rank, team.size());
-    let working_set = total.saturating_mul(size + 1);
-    let mut others = (1..size).map(|step| (me + step) % size);
-    others.try_for_each(|rank| access.read(rank, 0, 0, place(rank), working_set))
+    let working_set = total.saturating_mul(team.size() + 1);
+    team.others_in_turn().try_for_each(|rank| access.read(rank, 0, 0, place(rank), working_set))
 }
 
 /// The same, where each rank hears from each.
@@ -223,8 +204,8 @@ pub async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) 
         let from = (me + size - step) % size;
         flights.receive(place(from), from)?;
     }
-    for step in 1..size {
-        flights.send(place(me).as_read(), (me + step) % size)?;
+    for to in team.others_in_turn() {
+        flights.send(place(me).as_read(), to)?;
     }
     flights.await
 }

@@ -12,11 +12,11 @@ use crate::activity::Call;
 use crate::agreement::{Announcement, LEN, all_agree, is_announced};
 use crate::apart::apart;
 use crate::described::Described;
-use crate::direct_access::{DirectAccess, ExposedAddress, Way};
+use crate::direct_access::{DirectAccess, ExposedAddress};
 use crate::engine::Failure;
 use crate::nodes;
-use crate::select::collective::{announced_from, without_slots};
-use crate::select::{Collective, CollectiveWay};
+use crate::select::Collective;
+use crate::select::collective::announced_from;
 use crate::slots::{Epoch, MOST_TAKERS};
 use crate::team::Team;
 use crate::told::Told;
@@ -120,48 +120,19 @@ pub async fn alltoall<'a>(
         let done = apart(|| nodes::alltoall(team, by, &sent, &received)).await? || team.is_in_trouble();
         return if done { Ok(()) } else { apart(|| send_to_all(team, sent, received)).await };
     }
-    let working_set = working_set(part, size);
+    // Even parts of all ranks go through, sent and received.
+    let working_set = part.saturating_mul(2 * size * size);
     let own = || team.copy_of(working_set, sent(team.rank), received(team.rank));
+    let mine = || [team.address_of_row(&sent), ExposedAddress::NOTHING];
     let with = |access: &DirectAccess<'_>| {
-        let read =
-            |rank, into: WriteSpan<'_>| access.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set);
-        take_from_all(team, read, &received)
+        team.others_in_turn().try_for_each(|rank| {
+            let into = received(rank);
+            access.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set)
+        })
     };
-    match apart(|| {
-        team.access_directly(part * size, || [team.address_of_row(&sent), ExposedAddress::NOTHING], own, with)
-    })
-    .await?
-    {
-        Way::Done => Ok(()),
-        Way::Messages => apart(|| send_to_all(team, sent, received)).await,
-        Way::Unsettled => apart(|| unsettled(team, sent, received)).await,
-    }
-}
-
-/// Memory that even parts of all ranks go through, sent and received.
-fn working_set(part: usize, size: usize) -> usize {
-    part.saturating_mul(2 * size * size)
-}
-
-/// Even parts, where nobody knows yet how long the others' are.
-async fn unsettled<'s, 'r>(
-    team: Team<'_>,
-    sent: impl Fn(usize) -> ReadSpan<'s>,
-    received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Outcome {
-    let (me, part) = (team.rank, sent(team.rank).len());
-    if !apart(|| agree(team, part)).await? {
+    let agree = async || agree(team, part).await;
+    if apart(|| team.access_directly(Collective::Alltoall { part, ranks: size }, mine, own, with, agree)).await? {
         return Ok(());
-    }
-    let what = Collective::Alltoall { part, ranks: team.size() };
-    let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
-    if way == CollectiveWay::DirectAccess
-        && let Some(access) = apart(|| team.exchange_addresses(|rank| [sent(rank), ReadSpan::EMPTY])).await?
-    {
-        let working_set = working_set(part, team.size());
-        team.copy_of(working_set, sent(me), received(me))?;
-        take_from_all(team, |rank, into| access.read(rank, 0, 0, into, working_set), &received)?;
-        return apart(|| access.meet()).await;
     }
     apart(|| send_to_all(team, sent, received)).await
 }
@@ -178,16 +149,6 @@ async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
     let places = WriteSpan::from(&mut heard[..]);
     send_to_all(team.announcing(), |_| own.read(), |rank| places.part(rank * LEN, LEN)).await?;
     Ok(all_agree(team, &heard, part))
-}
-
-/// `read` brings what a rank has for this one.
-fn take_from_all<'r>(
-    team: Team<'_>,
-    read: impl Fn(usize, WriteSpan<'r>) -> Outcome,
-    received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Outcome {
-    let (me, size) = (team.rank, team.size());
-    (1..size).map(|step| (me + step) % size).try_for_each(|rank| read(rank, received(rank)))
 }
 
 /// Every rank sends to every other. The parts may be of any length.
@@ -214,7 +175,7 @@ async fn send<'s, 'r>(
     for from in sources().filter(is_advertised) {
         flights.receive(received(from), from)?;
     }
-    for to in (1..size).map(|step| (me + step) % size).filter(|_| left.gives) {
+    for to in team.others_in_turn().filter(|_| left.gives) {
         flights.send(sent(to), to)?;
     }
     if left.gets[me] {

@@ -15,7 +15,8 @@ use crate::broadcast::tree;
 use crate::engine::Failure;
 use crate::reduction::Reduction;
 use crate::scratch::{Scratch, combine};
-use crate::select::collective::{chunk, copies_aside, portion};
+use crate::select::collective::{chunk, copies_aside, portion, without_slots};
+use crate::select::{Collective, CollectiveWay};
 use crate::slots::{Epoch, Slots};
 use crate::team::Team;
 
@@ -79,32 +80,29 @@ impl<'a> Team<'a> {
         self.process.engine().may_publish(self.peers)
     }
 
-    /// Exposes to every other rank what `mine` says for it, until [`DirectAccess::meet`] has returned, and learns where
-    /// theirs lies. The addresses go by messages. `None`, on all ranks, where some memory cannot be shared.
-    pub(crate) async fn exchange_addresses<'s>(
+    /// Has all ranks use each other's memory where it lies, if it can be read. Exposes `mine`, does `meanwhile` once
+    /// the others can know that, then `with` what all have exposed, and returns when no rank uses the others' memory
+    /// any more. Where there are no slots, `agree` finds out first whether all have as long data. False: it is to go by
+    /// messages.
+    pub(crate) async fn access_directly(
         self,
-        mine: impl Fn(usize) -> [ReadSpan<'s>; 2],
-    ) -> Result<Option<DirectAccess<'a>>, Failure> {
-        let mut addresses: Addresses =
-            (0..self.size()).map(|rank| mine(rank).map(|span| self.address_of(span))).collect();
-        if !all_readable(&addresses) {
-            addresses.fill([ExposedAddress::UNREADABLE; 2]);
+        what: Collective,
+        mine: impl Fn() -> [ExposedAddress; 2],
+        meanwhile: impl Fn() -> Outcome,
+        with: impl Fn(&DirectAccess<'_>) -> Outcome,
+        agree: impl AsyncFnOnce() -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        match self.access_by_slots(what.announced(), &mine, &meanwhile, &with).await? {
+            Way::Done => Ok(true),
+            Way::Messages => Ok(false),
+            Way::Unsettled if !apart(|| agree()).await? => Ok(true),
+            Way::Unsettled => apart(|| self.access_by_messages(what, mine, meanwhile, with)).await,
         }
-        let mut theirs = addresses.clone();
-        let len = size_of_val(&addresses[0]);
-        let sent = ReadSpan::from(bytemuck::cast_slice(&addresses));
-        let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut theirs));
-        let (team, part) = (self.always_sends(), |rank| rank * len);
-        let (to, from) = (|rank| sent.part(part(rank), len), |rank| received.part(part(rank), len));
-        apart(|| send_to_all(team, to, from)).await?;
-        Ok(DirectAccess::new(self, theirs, None))
     }
 
-    /// As [`Team::exchange_addresses`], with `mine` for all ranks, by slots, if all have `len` bytes. Does `meanwhile`
-    /// once the others can know `mine`, then `with` all addresses, and returns when no rank uses the others' memory any
-    /// more.
+    /// The same where the addresses go by slots, if all have `len` bytes.
     #[inline]
-    pub(crate) async fn access_directly(
+    async fn access_by_slots(
         self,
         len: usize,
         mine: impl FnOnce() -> [ExposedAddress; 2],
@@ -126,14 +124,43 @@ impl<'a> Team<'a> {
         Ok(Way::Done)
     }
 
+    /// The same where they go by messages, and all are known to have as long data.
+    pub(crate) async fn access_by_messages(
+        self,
+        what: Collective,
+        mine: impl FnOnce() -> [ExposedAddress; 2],
+        meanwhile: impl FnOnce() -> Outcome,
+        with: impl FnOnce(&DirectAccess<'_>) -> Outcome,
+    ) -> Result<bool, Failure> {
+        let way = without_slots(self.process.tuning(), what, self.size(), self.may_access_directly());
+        if way != CollectiveWay::DirectAccess {
+            return Ok(false);
+        }
+        let Some(access) = apart(|| self.exchange_addresses(mine())).await? else { return Ok(false) };
+        meanwhile()?;
+        with(&access)?;
+        apart(|| access.meet()).await.map(|()| true)
+    }
+
+    /// Exposes `mine` to all others, until [`DirectAccess::meet`] has returned, and learns where their memory lies.
+    /// `None`, on all ranks, where some can't be read.
+    async fn exchange_addresses(self, mine: [ExposedAddress; 2]) -> Result<Option<DirectAccess<'a>>, Failure> {
+        let mine = if all_readable(&[mine]) { mine } else { [ExposedAddress::UNREADABLE; 2] };
+        let mut theirs: Addresses = SmallVec::from_elem(mine, self.size());
+        let (sent, len) = (ReadSpan::from(bytemuck::bytes_of(&mine)), size_of_val(&mine));
+        let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut theirs));
+        apart(|| send_to_all(self.always_sends(), |_| sent, |rank| received.part(rank * len, len))).await?;
+        Ok(DirectAccess::new(self, theirs, None))
+    }
+
     /// Says that data of `len` bytes, too many for slots, go another way; `None`: there are no slots.
     pub(crate) fn announce_len(&self, len: usize) -> Result<Option<Epoch<'_>>, Failure> {
         let Some(slots) = self.slots()? else { return Ok(None) };
         slots.announce(self, len, &[ExposedAddress::UNREADABLE; 2]).map(Some)
     }
 
-    /// As [`Team::access_directly`] of `root`'s memory only, which is copied to the `data` of all others. They need not
-    /// wait for each other.
+    /// As [`Team::access_directly`] by slots, of `root`'s memory only, which is copied to the `data` of all others.
+    /// They need not wait for each other.
     pub(crate) async fn access_root(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
         let (mine, nothing, len) = (self.address_of(data.as_read()), ExposedAddress::NOTHING, data.len());
         let mine = if self.rank == root { [mine, nothing] } else { [nothing, mine] };
@@ -164,7 +191,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// As [`Team::exchange_addresses`], only `root`'s memory, as its first piece.
+    /// As `exchange_addresses`, only `root`'s memory, as its first piece.
     pub(crate) async fn exchange_address(
         self,
         root: usize,

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::barrier::barrier;
 use crate::broadcast::broadcast;
 use crate::gather::directly_to_all;
-use crate::reduce::reduce;
+use crate::reduce::{Allreduce, Reduce, ReduceScatter, reduce};
 use crate::reduction::Reduction;
 use crate::scratch::Scratch;
 use crate::team::Team;
@@ -135,40 +135,34 @@ pub async fn reduce_between(
         Root::Rank(root) => {
             let mut combined = Scratch::new(groups.local, if groups.leads() { data.len() } else { 0 });
             let combined = combined.span();
-            reduce(groups.local, data, combined, op, 0).await?;
+            reduce(groups.local, Reduce { data, result: combined, op, root: 0 }).await?;
             if groups.leads() { groups.remote.send(combined.as_read(), root).await } else { Ok(()) }
         }
     }
 }
 
 /// `result` becomes what the other group's `data` give.
-pub async fn allreduce_between(
-    groups: Groups<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-) -> Outcome {
+pub async fn allreduce_between(groups: Groups<'_>, allreduce: Allreduce<'_, &dyn Reduction>) -> Outcome {
+    let Allreduce { data, result, op } = allreduce;
     let mut combined = Scratch::new(groups.local, if groups.leads() { data.len() } else { 0 });
     let combined = combined.span();
-    reduce(groups.local, data, combined, op, 0).await?;
+    reduce(groups.local, Reduce { data, result: combined, op, root: 0 }).await?;
     if groups.leads() {
         groups.remote.exchange(combined.as_read(), 0, result, 0).await?;
     }
     broadcast(groups.local, result, 0).await
 }
 
-/// As [`allreduce_between`], each rank getting the part that `place` (start and length) gives it.
-pub async fn combine_between(
+/// As [`allreduce_between`], each rank getting its part.
+pub async fn reduce_scatter_between(
     groups: Groups<'_>,
-    data: ReadSpan<'_>,
-    place: impl Fn(usize) -> (usize, usize),
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
+    reduced: ReduceScatter<'_, &dyn Reduction, &dyn Fn(usize) -> (usize, usize)>,
 ) -> Outcome {
+    let ReduceScatter { data, result, op, place } = reduced;
     let len = if groups.leads() { data.len() } else { 0 };
     let (mut combined, mut whole) = (Scratch::new(groups.local, len), Scratch::new(groups.local, len));
     let (combined, whole) = (combined.span(), whole.span());
-    reduce(groups.local, data, combined, op, 0).await?;
+    reduce(groups.local, Reduce { data, result: combined, op, root: 0 }).await?;
     if groups.leads() {
         groups.remote.exchange(combined.as_read(), 0, whole, 0).await?;
     }

@@ -45,8 +45,8 @@ pub use broadcast::{Broadcast, broadcast};
 pub use described::{Described, Typed};
 pub use gather::{Gather, Scatter, gather, scatter};
 pub use inter::{
-    Groups, Root, allreduce_between, alltoall_between, barrier_between, broadcast_between, combine_between,
-    gather_between, reduce_between, scatter_between,
+    Groups, Root, allreduce_between, alltoall_between, barrier_between, broadcast_between, gather_between,
+    reduce_between, reduce_scatter_between, scatter_between,
 };
 pub use neighbour::exchange_with_neighbours;
 pub use nodes::OnceNodes;
@@ -56,7 +56,7 @@ use rwmpi_engine as engine;
 use rwmpi_engine::{Mark, select, tuning, waiting};
 use rwmpi_rank::process::{self, departure};
 use rwmpi_rank::{activity, apart};
-pub use scan::{Scan, exscan, scan};
+pub use scan::{Scan, scan};
 pub use scratch::Scratch;
 pub use slots::{Epoch, OnceSlots, Slots};
 pub use team::{Flights, Team, Trouble};

@@ -15,19 +15,20 @@ use crate::allgather::exchange_parts;
 use crate::alltoall::send_to_all;
 use crate::apart::apart;
 use crate::described::Described;
-use crate::direct_access::{DirectAccess, ExposedAddress, Way};
+use crate::direct_access::{DirectAccess, ExposedAddress};
 use crate::engine::Failure;
 use crate::gather::directly_from_all;
 use crate::nodes;
 use crate::reduction::Reduction;
 use crate::scratch::{Scratch, append, prepend};
-use crate::select::collective::{announced_from, messages, without_slots};
-use crate::select::{Collective, CollectiveWay, Messages};
+use crate::select::collective::{announced_from, messages};
+use crate::select::{Collective, Messages};
 use crate::slots::Epoch;
 use crate::team::Team;
 use crate::told::Told;
 
 /// `data` is this rank's contribution; the root's `result` may be the same memory. `result` is used at the root only.
+#[derive(Clone, Copy)]
 pub struct Reduce<'a, O> {
     pub data: ReadSpan<'a>,
     pub result: WriteSpan<'a>,
@@ -69,7 +70,8 @@ impl<O: Reduction> Described for Reduce<'_, O> {
     }
 
     async fn run(&self, team: Team<'_>) -> Outcome {
-        reduce(team, self.data, self.result, &self.op, self.root).await
+        let Reduce { data, result, ref op, root } = *self;
+        reduce(team, Reduce { data, result, op, root }).await
     }
 
     #[inline(always)]
@@ -79,67 +81,33 @@ impl<O: Reduction> Described for Reduce<'_, O> {
 }
 
 /// [`Reduce`].
-pub async fn reduce(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    root: usize,
-) -> Outcome {
+pub async fn reduce(team: Team<'_>, reduce: Reduce<'_, &dyn Reduction>) -> Outcome {
     if team.size() == 1 {
-        data.copy_to(result);
+        reduce.data.copy_to(reduce.result);
         return Ok(());
     }
-    if team.on_slots(&Reduce { data, result, op, root }).await? {
+    if team.on_slots(&reduce).await? {
         return Ok(());
     }
-    if let Some(by) = team.nodes_to_reduce(op) {
-        return apart(|| nodes::reduce(team, by, data, result, op, root)).await;
+    if let Some(by) = team.nodes_to_reduce(reduce.op) {
+        return apart(|| nodes::reduce(team, by, reduce)).await;
     }
-    apart(|| reduce_long(team, data, result, op, root)).await
+    apart(|| reduce_long(team, reduce)).await
 }
 
 /// What no slot has room for, among all ranks as they are.
-pub(crate) async fn reduce_long(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    root: usize,
-) -> Outcome {
+pub(crate) async fn reduce_long(team: Team<'_>, reduce: Reduce<'_, &dyn Reduction>) -> Outcome {
+    let Reduce { data, result, op, root } = reduce;
+    let what = Collective::Reduce { len: data.len() };
     let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
     let mine = || [data, place].map(|span| team.address_of(span));
-    let with = |access: &DirectAccess<'_>| reduce_read(access, team, data, result, op, root);
-    match apart(|| team.access_directly(data.len(), mine, || Ok(()), with)).await? {
-        Way::Done => Ok(()),
-        way => apart(|| reduce_by_messages(team, data, result, op, root, way)).await,
-    }
-}
-
-async fn reduce_by_messages(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    root: usize,
-    way: Way,
-) -> Outcome {
-    let what = Collective::Reduce { len: data.len() };
-    if matches!(way, Way::Unsettled) {
-        if !apart(|| agree_to_reduce(team, data.len(), root)).await? {
-            return Ok(());
-        }
-        let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
-        let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
-        if way == CollectiveWay::DirectAccess
-            && let Some(access) = apart(|| team.exchange_addresses(|_| [data, place])).await?
-        {
-            reduce_read(&access, team, data, result, op, root)?;
-            return apart(|| access.meet()).await;
-        }
+    let with = |access: &DirectAccess<'_>| reduce_read(access, team, reduce);
+    let agree = async || agree_to_reduce(team, data.len(), root).await;
+    if apart(|| team.access_directly(what, mine, || Ok(()), with, agree)).await? {
+        return Ok(());
     }
     if messages(team.process.tuning(), what, team.size()) == Messages::Parts {
-        return apart(|| reduce_parts(team, data, result, op, root)).await;
+        return apart(|| reduce_parts(team, reduce)).await;
     }
     // The tree ends at rank 0, so that neighbours are combined in rank order.
     match team.rank {
@@ -204,14 +172,8 @@ async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure>
     Ok(!team.is_in_trouble())
 }
 
-fn reduce_read(
-    access: &DirectAccess<'_>,
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    root: usize,
-) -> Outcome {
+fn reduce_read(access: &DirectAccess<'_>, team: Team<'_>, reduce: Reduce<'_, &dyn Reduction>) -> Outcome {
+    let Reduce { data, result, op, root } = reduce;
     // The root alone need not put its part anywhere else.
     let favoured = (team.size() == 2).then_some(root);
     let parts = Parts { favoured, ..Parts::new(team, data.len(), op) };
@@ -222,13 +184,8 @@ fn reduce_read(
     access.combine(parts.start(me), parts.of(data, me), own, op, to)
 }
 
-async fn reduce_parts(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    root: usize,
-) -> Outcome {
+async fn reduce_parts(team: Team<'_>, reduce: Reduce<'_, &dyn Reduction>) -> Outcome {
+    let Reduce { data, result, op, root } = reduce;
     let parts = Parts::new(team, data.len(), op);
     let mut own = Scratch::new(team, parts.len(team.rank));
     let own = own.span();
@@ -274,6 +231,7 @@ async fn tree(
 }
 
 /// `data` is this rank's contribution; `result` may be the same memory.
+#[derive(Clone, Copy)]
 pub struct Allreduce<'a, O> {
     pub data: ReadSpan<'a>,
     pub result: WriteSpan<'a>,
@@ -307,7 +265,8 @@ impl<O: Reduction> Described for Allreduce<'_, O> {
     }
 
     async fn run(&self, team: Team<'_>) -> Outcome {
-        allreduce(team, self.data, self.result, &self.op).await
+        let Allreduce { data, result, ref op } = *self;
+        allreduce(team, Allreduce { data, result, op }).await
     }
 
     #[inline(always)]
@@ -317,71 +276,50 @@ impl<O: Reduction> Described for Allreduce<'_, O> {
 }
 
 /// [`Allreduce`].
-pub async fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
+pub async fn allreduce(team: Team<'_>, allreduce: Allreduce<'_, &dyn Reduction>) -> Outcome {
+    let Allreduce { data, result, op } = allreduce;
     team.check_fits(data.len(), result.len())?;
-    if team.on_slots(&Allreduce { data, result, op }).await? {
+    if team.on_slots(&allreduce).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
-        return apart(|| nodes::allreduce(team, by, data, result, op)).await;
+        return apart(|| nodes::allreduce(team, by, allreduce)).await;
     }
+    let what = Collective::Allreduce { len: data.len() };
     let mine = || [data, result.as_read()].map(|span| team.address_of(span));
-    let with = |access: &DirectAccess<'_>| allreduce_read(access, team, data, result, op);
-    match apart(|| team.access_directly(data.len(), mine, || Ok(()), with)).await? {
-        Way::Done => Ok(()),
-        way => apart(|| allreduce_by_messages(team, data, result, op, way)).await,
-    }
-}
-
-async fn allreduce_by_messages(
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    way: Way,
-) -> Outcome {
-    let (several, what) = (team.size() > 1, Collective::Allreduce { len: data.len() });
-    if several && matches!(way, Way::Unsettled) {
-        if !apart(|| agree_to_allreduce(team, data.len())).await? {
-            return Ok(());
-        }
-        let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
-        if way == CollectiveWay::DirectAccess
-            && let Some(access) = apart(|| team.exchange_addresses(|_| [data, result.as_read()])).await?
-        {
-            allreduce_read(&access, team, data, result, op)?;
-            return apart(|| access.meet()).await;
-        }
+    let with = |access: &DirectAccess<'_>| allreduce_read(access, team, allreduce);
+    let agree = async || agree_to_allreduce(team, data.len()).await;
+    if team.size() > 1 && apart(|| team.access_directly(what, mine, || Ok(()), with, agree)).await? {
+        return Ok(());
     }
     if data.start() != result.start() {
         data.copy_to(result);
     }
     match messages(team.process.tuning(), what, team.size()) {
-        _ if !several => Ok(()),
+        _ if team.size() == 1 => Ok(()),
         Messages::Parts => apart(|| allreduce_parts(team, result, op)).await,
         _ => apart(|| doubling(team, result, op)).await,
     }
 }
 
-fn allreduce_read(
-    access: &DirectAccess<'_>,
-    team: Team<'_>,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-) -> Outcome {
-    let (me, size) = (team.rank, team.size());
+fn allreduce_read(access: &DirectAccess<'_>, team: Team<'_>, allreduce: Allreduce<'_, &dyn Reduction>) -> Outcome {
+    let Allreduce { data, result, op } = allreduce;
     let parts = Parts::new(team, data.len(), op);
     // As in `reduce_read`.
-    let others = (1..size).map(|step| (me + step) % size);
-    access.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)
+    access.combine(
+        parts.start(team.rank),
+        parts.of(data, team.rank),
+        Some(parts.place(result, team.rank)),
+        op,
+        team.others_in_turn(),
+    )
 }
 
 async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
     let parts = Parts::new(team, data.len(), op);
     let own = parts.place(data, team.rank);
     apart(|| combine(team, |rank| parts.of(data.as_read(), rank), own, op)).await?;
-    apart(|| exchange_parts(team, data.len(), own.as_read(), |rank| parts.place(data, rank))).await
+    apart(|| exchange_parts(team, data.len(), |rank| parts.place(data, rank))).await
 }
 
 /// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as
@@ -420,6 +358,7 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Ou
 /// `data` is this rank's contribution, all ranks' parts one behind the other, and `place` says where in it each begins
 /// and how long it is; `result` becomes this rank's part of what all give, and may be memory of `data`: where its part
 /// is, or at the beginning. (By slots the data are read there, too, where the result goes to their place.)
+#[derive(Clone, Copy)]
 pub struct ReduceScatter<'a, O, P> {
     pub data: ReadSpan<'a>,
     pub result: WriteSpan<'a>,
@@ -455,7 +394,8 @@ impl<O: Reduction, P: Fn(usize) -> (usize, usize)> Described for ReduceScatter<'
     }
 
     async fn run(&self, team: Team<'_>) -> Outcome {
-        reduce_scatter(team, self.data, &self.place, self.result, &self.op).await
+        let ReduceScatter { data, result, ref op, ref place } = *self;
+        reduce_scatter(team, ReduceScatter { data, result, op, place }).await
     }
 
     #[inline(always)]
@@ -467,17 +407,15 @@ impl<O: Reduction, P: Fn(usize) -> (usize, usize)> Described for ReduceScatter<'
 /// [`ReduceScatter`].
 pub async fn reduce_scatter(
     team: Team<'_>,
-    data: ReadSpan<'_>,
-    place: impl Fn(usize) -> (usize, usize),
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
+    reduced: ReduceScatter<'_, &dyn Reduction, &dyn Fn(usize) -> (usize, usize)>,
 ) -> Outcome {
-    if team.on_slots(&ReduceScatter { data, result, op, place: &place }).await? {
+    if team.on_slots(&reduced).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {
-        return apart(|| nodes::reduce_scatter(team, by, data, &place, result, op)).await;
+        return apart(|| nodes::reduce_scatter(team, by, reduced)).await;
     }
+    let ReduceScatter { data, result, op, place } = reduced;
     let part = |rank: usize| {
         let (start, len) = place(rank);
         data.part(start, len)
@@ -489,10 +427,12 @@ pub async fn reduce_scatter(
     let kept = if is_free { result } else { aside.span() };
     let mine = || [team.address_of(data), ExposedAddress::NOTHING];
     let with = |access: &DirectAccess<'_>| access.combine(place(team.rank).0, own, Some(kept), op, iter::empty());
-    match apart(|| team.access_directly(data.len(), mine, || Ok(()), with)).await? {
-        Way::Done if is_free || team.is_in_trouble() => Ok(()),
-        Way::Done => team.copy(kept.as_read(), result),
-        Way::Messages | Way::Unsettled => apart(|| combine(team, part, result, op)).await,
+    let what = Collective::ReduceScatter { len: data.len() };
+    // Messages are parts in any case.
+    match apart(|| team.access_directly(what, mine, || Ok(()), with, async || Ok(true))).await? {
+        true if is_free || team.is_in_trouble() => Ok(()),
+        true => team.copy(kept.as_read(), result),
+        false => apart(|| combine(team, part, result, op)).await,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::activity::Call;
 use crate::apart::apart;
 use crate::described::Described;
 use crate::nodes;
-use crate::reduce::reduce_long;
+use crate::reduce::{Reduce, reduce_long};
 use crate::reduction::Reduction;
 use crate::scratch::{Scratch, prepend};
 use crate::select::collective::without_slots;
@@ -22,6 +22,7 @@ use crate::told::{Sibling, Told};
 
 /// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this
 /// one, or, if it is `exclusive`, of the ranks before it: then rank 0's is left alone.
+#[derive(Clone, Copy)]
 pub struct Scan<'a, O> {
     pub data: ReadSpan<'a>,
     pub result: WriteSpan<'a>,
@@ -71,10 +72,8 @@ impl<O: Reduction> Described for Scan<'_, O> {
     }
 
     async fn run(&self, team: Team<'_>) -> Outcome {
-        match self.exclusive {
-            true => exscan(team, self.data, self.result, &self.op).await,
-            false => scan(team, self.data, self.result, &self.op).await,
-        }
+        let Scan { data, result, ref op, exclusive } = *self;
+        scan(team, Scan { data, result, op, exclusive }).await
     }
 
     #[inline(always)]
@@ -83,10 +82,17 @@ impl<O: Reduction> Described for Scan<'_, O> {
     }
 }
 
-/// [`Scan`] that is not exclusive.
-pub async fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
-    if team.on_slots(&Scan { data, result, op, exclusive: false }).await? {
+/// [`Scan`].
+pub async fn scan(team: Team<'_>, scan: Scan<'_, &dyn Reduction>) -> Outcome {
+    if team.on_slots(&scan).await? {
         return Ok(());
+    }
+    let Scan { data, result, op, exclusive } = scan;
+    if exclusive {
+        let mut inclusive = Scratch::new(team, result.len());
+        let inclusive = inclusive.span();
+        team.copy(data, inclusive)?;
+        return apart(|| by_messages(team, inclusive, Some(result), op)).await;
     }
     let what = Collective::Scan { len: data.len() };
     let way = without_slots(team.process.tuning(), what, team.size(), team.may_access_directly());
@@ -95,20 +101,9 @@ pub async fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op:
         team.copy(data, result)?;
     }
     if is_reduction {
-        return apart(|| reduce_long(team, data, result, op, 1)).await;
+        return apart(|| reduce_long(team, Reduce { data, result, op, root: 1 })).await;
     }
     apart(|| by_messages(team, result, None, op)).await
-}
-
-/// [`Scan`] that is exclusive.
-pub async fn exscan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Outcome {
-    if team.on_slots(&Scan { data, result, op, exclusive: true }).await? {
-        return Ok(());
-    }
-    let mut inclusive = Scratch::new(team, result.len());
-    let inclusive = inclusive.span();
-    team.copy(data, inclusive)?;
-    apart(|| by_messages(team, inclusive, Some(result), op)).await
 }
 
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that

@@ -118,6 +118,12 @@ impl<'a> Team<'a> {
         self.peers.len()
     }
 
+    /// The other ranks, each rank's beginning with the next, so that no one is flooded.
+    pub(crate) fn others_in_turn(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        let (me, size) = (self.rank, self.size());
+        (1..size).map(move |step| (me + step) % size)
+    }
+
     /// Something has gone wrong on this rank.
     #[cold]
     pub fn note(&self, failure: Failure) {

@@ -60,7 +60,7 @@ pub(crate) fn exchange<'s, 'r>(
     epoch.let_all_come()?;
     let working_set = bytes.saturating_mul(2 * size);
     let (mut reads, mut gets) = (false, SmallVec::from_elem(false, size));
-    for rank in (1..size).map(|step| (me + step) % size) {
+    for rank in team.others_in_turn() {
         match epoch.read_part(rank, received(rank), working_set) {
             Ok(comes) => (reads, gets[rank]) = (reads || comes == Comes::FromThere, comes == Comes::ByMessage),
             Err(failure) => (reads, outcome) = (true, outcome.and(Err(failure))),

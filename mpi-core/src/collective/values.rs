@@ -11,8 +11,8 @@ use std::any::type_name;
 use std::panic::resume_unwind;
 
 use rwmpi_collective::{
-    Reduction, Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours, gather, reduce,
-    scatter,
+    Allreduce, Reduce, Reduction, Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours,
+    gather, reduce, scatter,
 };
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -116,9 +116,9 @@ impl Values<'_> {
             let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
             let place = held.span();
-            allreduce(self.spreading_trouble(), place.as_read(), place, &op)
-                .await
-                .map_err(|failure| self.failed(failure))?;
+            let data = place.as_read();
+            let reduced = allreduce(self.spreading_trouble(), Allreduce { data, result: place, op: &op }).await;
+            reduced.map_err(|failure| self.failed(failure))?;
             own?;
             self.settle(op.outcome())?;
             return self.landed(held, None);
@@ -142,7 +142,8 @@ impl Values<'_> {
             let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
             let place = held.span();
-            let reduced = reduce(self.spreading_trouble(), place.as_read(), place, &op, root).await;
+            let data = place.as_read();
+            let reduced = reduce(self.spreading_trouble(), Reduce { data, result: place, op: &op, root }).await;
             reduced.map_err(|failure| self.failed(failure))?;
             own?;
             self.settle(op.outcome())?;

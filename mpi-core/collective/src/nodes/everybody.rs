@@ -6,7 +6,7 @@ use super::Nodes;
 use crate::Outcome;
 use crate::apart::apart;
 use crate::barrier::dissemination;
-use crate::{Reduction, Scratch, Team};
+use crate::{Allreduce, Reduce, Reduction, Scratch, Team};
 
 /// What goes through the ranks of a node in a barrier: that they have come.
 struct Coming;
@@ -29,7 +29,8 @@ pub(crate) async fn barrier(team: Team<'_>, nodes: &Nodes) -> Outcome {
     let (mut own, mut all) = ([0u8], [0u8]);
     let (own, all) = (WriteSpan::from(&mut own[..]), WriteSpan::from(&mut all[..]));
     if !nodes.is_alone() {
-        apart(|| crate::reduce(node, own.as_read(), all, &Coming, leaders.place)).await?;
+        apart(|| crate::reduce(node, Reduce { data: own.as_read(), result: all, op: &Coming, root: leaders.place }))
+            .await?;
     }
     if let Some(between) = leaders.team(team) {
         apart(|| dissemination(between)).await?;
@@ -38,23 +39,17 @@ pub(crate) async fn barrier(team: Team<'_>, nodes: &Nodes) -> Outcome {
 }
 
 /// As [`crate::allreduce()`].
-pub(crate) async fn allreduce(
-    team: Team<'_>,
-    nodes: &Nodes,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-) -> Outcome {
+pub(crate) async fn allreduce(team: Team<'_>, nodes: &Nodes, allreduce: Allreduce<'_, &dyn Reduction>) -> Outcome {
+    let Allreduce { mut data, result, op } = allreduce;
     let leaders = nodes.led_by(team, None);
     let (node, between) = (nodes.team(team), leaders.team(team));
-    let mut ours = data;
     if !nodes.is_alone() {
         let combined = if between.is_some() { result } else { WriteSpan::EMPTY };
-        apart(|| crate::reduce(node, data, combined, op, leaders.place)).await?;
-        ours = combined.as_read();
+        apart(|| crate::reduce(node, Reduce { data, result: combined, op, root: leaders.place })).await?;
+        data = combined.as_read();
     }
     if let Some(between) = between {
-        apart(|| crate::allreduce(between, ours, result, op)).await?;
+        apart(|| crate::allreduce(between, Allreduce { data, result, op })).await?;
     }
     if nodes.is_alone() { Ok(()) } else { apart(|| crate::broadcast(node, result, leaders.place)).await }
 }

@@ -6,7 +6,7 @@ use super::Nodes;
 use crate::Outcome;
 use crate::apart::apart;
 use crate::gather::{directly_from_all, directly_to_all};
-use crate::{Reduction, Scratch, Team};
+use crate::{Reduce, Reduction, Scratch, Team};
 
 /// As [`crate::broadcast()`].
 pub(crate) async fn broadcast(team: Team<'_>, nodes: &Nodes, data: WriteSpan<'_>, root: usize) -> Outcome {
@@ -18,29 +18,22 @@ pub(crate) async fn broadcast(team: Team<'_>, nodes: &Nodes, data: WriteSpan<'_>
 }
 
 /// As [`crate::reduce()`].
-pub(crate) async fn reduce(
-    team: Team<'_>,
-    nodes: &Nodes,
-    data: ReadSpan<'_>,
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
-    root: usize,
-) -> Outcome {
+pub(crate) async fn reduce(team: Team<'_>, nodes: &Nodes, reduce: Reduce<'_, &dyn Reduction>) -> Outcome {
+    let Reduce { mut data, op, root, .. } = reduce;
     let leaders = nodes.led_by(team, Some(root));
-    let node = nodes.team(team);
+    let within = Reduce { data, result: WriteSpan::EMPTY, op, root: leaders.place };
     let Some(between) = leaders.team(team) else {
-        return apart(|| crate::reduce(node, data, WriteSpan::EMPTY, op, leaders.place)).await;
+        return apart(|| crate::reduce(nodes.team(team), within)).await;
     };
     let is_root = team.rank == root;
     let mut scratch = Scratch::new(team, if is_root || nodes.is_alone() { 0 } else { data.len() });
-    let result = if is_root { result } else { WriteSpan::EMPTY };
-    let mut ours = data;
+    let result = if is_root { reduce.result } else { WriteSpan::EMPTY };
     if !nodes.is_alone() {
         let combined = if is_root { result } else { scratch.span() };
-        apart(|| crate::reduce(node, data, combined, op, leaders.place)).await?;
-        ours = combined.as_read();
+        apart(|| crate::reduce(nodes.team(team), Reduce { result: combined, ..within })).await?;
+        data = combined.as_read();
     }
-    apart(|| crate::reduce(between, ours, result, op, nodes.node_of[root])).await
+    apart(|| crate::reduce(between, Reduce { data, result, op, root: nodes.node_of[root] })).await
 }
 
 /// As [`crate::gather()`] of even parts.

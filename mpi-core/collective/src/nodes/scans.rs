@@ -9,9 +9,9 @@ use crate::apart::apart;
 use crate::gather::directly_to_all;
 use crate::reduce::combine;
 use crate::scratch::prepend;
-use crate::{Reduction, Scratch, Team};
+use crate::{Reduce, ReduceScatter, Reduction, Scan, Scratch, Team};
 
-/// As [`crate::scan()`], in place, and [`crate::exscan()`], if `before` is asked for. The last rank of each
+/// As [`crate::scan()`], in place; exclusive, if `before` is asked for. The last rank of each
 /// node leads it: it knows what all of them give.
 pub(crate) async fn scan(
     team: Team<'_>,
@@ -21,20 +21,20 @@ pub(crate) async fn scan(
     op: &dyn Reduction,
 ) -> Outcome {
     let leaders = nodes.leaders(team, |node| nodes.members(node).len() - 1);
-    let node = nodes.team(team);
+    let (node, given) = (nodes.team(team), data.as_read());
     match before {
         Some(before) => {
-            apart(|| crate::exscan(node, data.as_read(), before, op)).await?;
+            apart(|| crate::scan(node, Scan { data: given, result: before, op, exclusive: true })).await?;
             if nodes.place > 0 {
                 prepend(&team, op, before.as_read(), data);
             }
         }
-        None => apart(|| crate::scan(node, data.as_read(), data, op)).await?,
+        None => apart(|| crate::scan(node, Scan { data: given, result: data, op, exclusive: false })).await?,
     }
     let mut earlier = Scratch::new(team, data.len());
     let earlier = earlier.span();
     if let Some(between) = leaders.team(team) {
-        apart(|| crate::exscan(between, data.as_read(), earlier, op)).await?;
+        apart(|| crate::scan(between, Scan { data: given, result: earlier, op, exclusive: true })).await?;
     }
     if nodes.here == 0 {
         return Ok(());
@@ -55,11 +55,9 @@ pub(crate) async fn scan(
 pub(crate) async fn reduce_scatter(
     team: Team<'_>,
     nodes: &Nodes,
-    data: ReadSpan<'_>,
-    place: &dyn Fn(usize) -> (usize, usize),
-    result: WriteSpan<'_>,
-    op: &dyn Reduction,
+    reduced: ReduceScatter<'_, &dyn Reduction, &dyn Fn(usize) -> (usize, usize)>,
 ) -> Outcome {
+    let ReduceScatter { data, result, op, place } = reduced;
     let leaders = nodes.led_by(team, None);
     let node = nodes.team(team);
     let of_node = |node: usize| {
@@ -69,7 +67,7 @@ pub(crate) async fn reduce_scatter(
     };
     let (start, len) = of_node(nodes.here);
     let Some(between) = leaders.team(team) else {
-        apart(|| crate::reduce(node, data, WriteSpan::EMPTY, op, leaders.place)).await?;
+        apart(|| crate::reduce(node, Reduce { data, result: WriteSpan::EMPTY, op, root: leaders.place })).await?;
         return apart(|| directly_to_all(node, |_| ReadSpan::EMPTY, Some(result), leaders.place)).await;
     };
     let alone = nodes.is_alone();
@@ -78,7 +76,7 @@ pub(crate) async fn reduce_scatter(
     let (combined, ours) = (combined.span(), if alone { result } else { ours.span() });
     let mut given = data;
     if !alone {
-        apart(|| crate::reduce(node, data, combined, op, leaders.place)).await?;
+        apart(|| crate::reduce(node, Reduce { data, result: combined, op, root: leaders.place })).await?;
         given = combined.as_read();
     }
     let part = |node: usize| {

@@ -1,6 +1,9 @@
 //! What collectives do with elements: stage them as runs of bytes, run the algorithm, put the result where it belongs.
 
-use rwmpi_collective::{self as collective, Consecutive, Groups, Outcome, Reduction, Root, Scratch, Team, Trouble};
+use rwmpi_collective::{
+    self as collective, Allreduce, Consecutive, Groups, Outcome, Reduce, ReduceScatter, Reduction, Root, Scan, Scratch,
+    Team, Trouble,
+};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::{Blocks, Staged};
@@ -46,7 +49,9 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
             let parts = parts(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
             let data = data.span(0).as_read();
-            apart(|| collective::reduce_scatter(team, data, |rank| parts.place(rank), result.span(0), op)).await?;
+            let place: &dyn Fn(usize) -> (usize, usize) = &|rank| parts.place(rank);
+            let reduced = ReduceScatter { data, result: result.span(0), op, place };
+            apart(|| collective::reduce_scatter(team, reduced)).await?;
             result.unpack();
             Ok(())
         }
@@ -171,21 +176,13 @@ async fn reduce(
 ) -> Outcome {
     let result = result.filter(|_| team.rank == root).map(Staged::one);
     let place = result.as_ref().map_or(WriteSpan::EMPTY, |result| result.span(0));
-    match (data, &result) {
-        (Some(data), _) => {
-            let data = packed(data);
-            collective::reduce(team, data.span(0).as_read(), place, op, root).await?;
-        }
-        (None, in_place) => {
-            if let Some(result) = in_place {
-                result.pack();
-            }
-            collective::reduce(team, place.as_read(), place, op, root).await?;
-        }
+    let data = data.map(packed);
+    if data.is_none() {
+        result.iter().for_each(Staged::pack);
     }
-    if let Some(result) = result {
-        result.unpack();
-    }
+    let data = data.as_ref().map_or(place.as_read(), |data| data.span(0).as_read());
+    collective::reduce(team, Reduce { data, result: place, op, root }).await?;
+    result.iter().for_each(Staged::unpack);
     Ok(())
 }
 
@@ -195,8 +192,8 @@ async fn allreduce(team: Team<'_>, data: Option<&Elements>, result: &Elements, o
     if data.is_none() {
         staged.pack();
     }
-    let own = data.as_ref().map_or(place.as_read(), |data| data.span(0).as_read());
-    collective::allreduce(team, own, place, op).await?;
+    let data = data.as_ref().map_or(place.as_read(), |data| data.span(0).as_read());
+    collective::allreduce(team, Allreduce { data, result: place, op }).await?;
     staged.unpack();
     Ok(())
 }
@@ -214,20 +211,20 @@ async fn scan(
             Some(data) => put(team, data, staged.span(0))?,
             None => staged.pack(),
         }
-        collective::scan(team, staged.span(0).as_read(), staged.span(0), op).await?;
+        let (data, result) = (staged.span(0).as_read(), staged.span(0));
+        collective::scan(team, Scan { data, result, op, exclusive }).await?;
         staged.unpack();
         return Ok(());
     }
     let own = data.unwrap_or(result);
-    match own.read_span().filter(|run| run.len() == result.bytes()) {
-        Some(run) => collective::exscan(team, run, staged.span(0), op).await?,
-        None => {
-            let mut packed = Scratch::new(team, result.bytes());
-            let packed = packed.span();
-            put(team, own, packed)?;
-            collective::exscan(team, packed.as_read(), staged.span(0), op).await?;
-        }
+    let run = own.read_span().filter(|run| run.len() == result.bytes());
+    let mut packed = Scratch::new(team, if run.is_some() { 0 } else { result.bytes() });
+    let packed = packed.span();
+    if run.is_none() {
+        put(team, own, packed)?;
     }
+    let (data, result) = (run.unwrap_or(packed.as_read()), staged.span(0));
+    collective::scan(team, Scan { data, result, op, exclusive }).await?;
     // Rank 0 has nobody before it: its buffer stays as it is.
     if team.rank > 0 {
         staged.unpack();
@@ -325,15 +322,17 @@ async fn combine_between(prepared: &Prepared, groups: Groups<'_>, op: &dyn Reduc
         }
         Collective::Allreduce { data: Some(data), result, .. } => {
             let (data, result) = (packed(data), Staged::one(result));
-            collective::allreduce_between(groups, data.span(0).as_read(), result.span(0), op).await?;
+            let (data, place) = (data.span(0).as_read(), result.span(0));
+            collective::allreduce_between(groups, Allreduce { data, result: place, op }).await?;
             result.unpack();
             Ok(())
         }
         Collective::ReduceScatter { data, result, counts, .. } => {
             let parts = parts(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
-            let data = data.span(0).as_read();
-            collective::combine_between(groups, data, |rank| parts.place(rank), result.span(0), op).await?;
+            let place: &dyn Fn(usize) -> (usize, usize) = &|rank| parts.place(rank);
+            let reduced = ReduceScatter { data: data.span(0).as_read(), result: result.span(0), op, place };
+            collective::reduce_scatter_between(groups, reduced).await?;
             result.unpack();
             Ok(())
         }
