@@ -11,29 +11,35 @@ use crate::argument::Out;
 use crate::error::Outcome;
 use crate::interface::Abi;
 
-/// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the
-/// arguments that all forms have, up to the communicator, and what makes a `Collective` of them; behind `; if short:`
-/// may stand what does the blocking form and the nonblocking one without one, or, behind `; if blocking:`, the blocking
-/// form only ([`super::short`]). The documentation is that of the blocking form; the other forms add the section of the
-/// standard that is named first. `rwmpi-abi-table` reads the names off the source, too.
+/// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation; given }`:
+/// the arguments that all forms have, up to the communicator, and which function of [`Call`] makes a `Collective` of
+/// what is given; behind `if short:` may stand the one that does the blocking form and the nonblocking one without, or,
+/// behind `if blocking:`, the blocking form only ([`super::short`]). The documentation is that of the blocking form;
+/// the other forms add the section of the standard that is named first. `rwmpi-abi-table` reads the names off the
+/// source, too.
 macro_rules! collectives {
     (
         nonblocking: $nonblocking_section:literal, persistent: $persistent_section:literal;
         $(
             $(#[$documentation:meta])*
             pub fn $blocking:ident, $nonblocking:ident, $persistent:ident<A: Abi>($($argument:ident: $kind:ty),* $(,)?) {
-                $translation:expr $(; if short: $short:expr)? $(; if blocking: $blocking_short:expr)?
+                $translation:ident $(, if short: $short:ident)? $(, if blocking: $blocking_short:ident)?;
+                $($given:expr),*
             }
         )*
     ) => { $(
         $(#[$documentation])*
         pub fn $blocking<A: Abi>($($argument: $kind,)* comm: A::Handle) -> Outcome {
-            form::run::<A>(comm, form::short!($($short)? $($blocking_short)?), $translation)
+            form::run::<A>(
+                comm,
+                form::short!($($short)? $($blocking_short)?; $($given),*),
+                |call| call.$translation($($given),*),
+            )
         }
 
         #[doc = concat!("The nonblocking form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $nonblocking_section, ").")]
         pub fn $nonblocking<A: Abi>($($argument: $kind,)* comm: A::Handle, request: Out<A::Handle>) -> Outcome {
-            form::start::<A>(comm, request, form::short!($($short)?), $translation)
+            form::start::<A>(comm, request, form::short!($($short)?; $($given),*), |call| call.$translation($($given),*))
         }
 
         #[doc = concat!("The persistent form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $persistent_section, ").")]
@@ -43,7 +49,7 @@ macro_rules! collectives {
             _info: A::Handle,
             request: Out<A::Handle>,
         ) -> Outcome {
-            form::prepare::<A>(comm, request, $translation)
+            form::prepare::<A>(comm, request, |call| call.$translation($($given),*))
         }
     )* };
 }
@@ -51,11 +57,11 @@ pub(super) use collectives;
 
 /// The short way of a form, if it has one.
 macro_rules! short {
-    () => {
+    (; $($given:expr),*) => {
         |_, _| None
     };
-    ($short:expr) => {
-        $short
+    ($short:ident; $($given:expr),*) => {
+        |call, form| call.$short(form $(, $given)*)
     };
 }
 pub(super) use short;

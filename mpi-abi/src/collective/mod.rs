@@ -6,7 +6,6 @@ mod form;
 pub mod neighbour;
 mod short;
 
-use arguments::Call;
 use form::collectives;
 
 use crate::argument::{Array, Integers, Memory, Out, c_int};
@@ -17,12 +16,11 @@ collectives! {
     nonblocking: "6.12", persistent: "6.13";
 
     /// MPI_Barrier: no rank leaves it before all have come (MPI-5.0 section 6.3).
-    pub fn barrier, ibarrier, barrier_init<A: Abi>() { Call::barrier; if short: Call::short_barrier }
+    pub fn barrier, ibarrier, barrier_init<A: Abi>() { barrier, if short: short_barrier; }
 
     /// MPI_Bcast: all get what the root has (MPI-5.0 section 6.4).
     pub fn bcast, ibcast, bcast_init<A: Abi>(buffer: Memory, count: i64, datatype: A::Handle, root: c_int) {
-        |call| call.broadcast((buffer, count, datatype), root);
-        if short: |call, form| call.short_broadcast(form, (buffer, count, datatype), root)
+        broadcast, if short: short_broadcast; (buffer, count, datatype), root
     }
 
     /// MPI_Gather: the root gets a block from each (MPI-5.0 section 6.5).
@@ -31,8 +29,7 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
-        if short: |call, form| call.short_gather(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        gather, if short: short_gather; (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root
     }
 
     /// MPI_Gatherv: the root gets a block of any size from each (MPI-5.0 section 6.5).
@@ -41,8 +38,7 @@ collectives! {
         recvbuf: Memory, recvcounts: Integers, displs: Integers, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root);
-        if blocking: |call, _| call.short_gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root)
+        gatherv, if blocking: short_gatherv; (sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root
     }
 
     /// MPI_Scatter: each gets a block from the root (MPI-5.0 section 6.6).
@@ -51,8 +47,7 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
-        if short: |call, form| call.short_scatter(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        scatter, if short: short_scatter; (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root
     }
 
     /// MPI_Scatterv: each gets a block of any size from the root (MPI-5.0 section 6.6).
@@ -61,8 +56,7 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root);
-        if blocking: |call, _| call.short_scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root)
+        scatterv, if blocking: short_scatterv; (sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root
     }
 
     /// MPI_Allgather: all get a block from each (MPI-5.0 section 6.7).
@@ -70,8 +64,7 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
-        |call| call.allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
-        if short: |call, form| call.short_allgather(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        allgather, if short: short_allgather; (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype)
     }
 
     /// MPI_Allgatherv: all get a block of any size from each (MPI-5.0 section 6.7).
@@ -79,8 +72,7 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcounts: Integers, displs: Integers, recvtype: A::Handle,
     ) {
-        |call| call.allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype));
-        if blocking: |call, _| call.short_allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype))
+        allgatherv, if blocking: short_allgatherv; (sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype)
     }
 
     /// MPI_Alltoall: each has a block for each (MPI-5.0 section 6.8).
@@ -88,8 +80,7 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
-        |call| call.alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
-        if short: |call, form| call.short_alltoall(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        alltoall, if short: short_alltoall; (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype)
     }
 
     /// MPI_Alltoallv: each has a block of any size for each (MPI-5.0 section 6.8).
@@ -97,8 +88,7 @@ collectives! {
         sendbuf: Memory, sendcounts: Integers, sdispls: Integers, sendtype: A::Handle,
         recvbuf: Memory, recvcounts: Integers, rdispls: Integers, recvtype: A::Handle,
     ) {
-        |call| call.alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
-        if blocking: |call, _| call.short_alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype))
+        alltoallv, if blocking: short_alltoallv; (sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype)
     }
 
     /// MPI_Alltoallw: each has a block of any size and datatype for each (MPI-5.0 section 6.8).
@@ -106,54 +96,48 @@ collectives! {
         sendbuf: Memory, sendcounts: Integers, sdispls: Integers, sendtypes: Array<A::Handle>,
         recvbuf: Memory, recvcounts: Integers, rdispls: Integers, recvtypes: Array<A::Handle>,
     ) {
-        |call| call.alltoallw((sendbuf, sendcounts, sdispls, sendtypes), (recvbuf, recvcounts, rdispls, recvtypes))
+        alltoallw; (sendbuf, sendcounts, sdispls, sendtypes), (recvbuf, recvcounts, rdispls, recvtypes)
     }
 
     /// MPI_Reduce: the root gets the combination of what all have (MPI-5.0 section 6.9.1).
     pub fn reduce, ireduce, reduce_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle, root: c_int,
     ) {
-        |call| call.reduce((sendbuf, count, datatype), recvbuf, op, root);
-        if short: |call, form| call.short_reduce(form, (sendbuf, count, datatype), recvbuf, op, root)
+        reduce, if short: short_reduce; (sendbuf, count, datatype), recvbuf, op, root
     }
 
     /// MPI_Allreduce: all get the combination of what all have (MPI-5.0 section 6.9.6).
     pub fn allreduce, iallreduce, allreduce_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.allreduce((sendbuf, count, datatype), recvbuf, op);
-        if short: |call, form| call.short_allreduce(form, (sendbuf, count, datatype), recvbuf, op)
+        allreduce, if short: short_allreduce; (sendbuf, count, datatype), recvbuf, op
     }
 
     /// MPI_Reduce_scatter_block: each gets its block of the combination (MPI-5.0 section 6.10).
     pub fn reduce_scatter_block, ireduce_scatter_block, reduce_scatter_block_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, recvcount: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.reduce_scatter_block(sendbuf, (recvbuf, recvcount, datatype), op);
-        if short: |call, form| call.short_reduce_scatter_block(form, sendbuf, (recvbuf, recvcount, datatype), op)
+        reduce_scatter_block, if short: short_reduce_scatter_block; sendbuf, (recvbuf, recvcount, datatype), op
     }
 
     /// MPI_Reduce_scatter: each gets its block, of any size, of the combination (MPI-5.0 section 6.10).
     pub fn reduce_scatter, ireduce_scatter, reduce_scatter_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, recvcounts: Integers, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op);
-        if short: |call, form| call.short_reduce_scatter(form, sendbuf, recvbuf, recvcounts, datatype, op)
+        reduce_scatter, if short: short_reduce_scatter; sendbuf, recvbuf, recvcounts, datatype, op
     }
 
     /// MPI_Scan: each gets the combination of what it and the ranks before it have (MPI-5.0 section 6.11).
     pub fn scan, iscan, scan_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.scan((sendbuf, count, datatype), recvbuf, op, false);
-        if short: |call, form| call.short_scan(form, (sendbuf, count, datatype), recvbuf, op, false)
+        scan, if short: short_scan; (sendbuf, count, datatype), recvbuf, op, false
     }
 
     /// MPI_Exscan: each gets the combination of what the ranks before it have (MPI-5.0 section 6.11).
     pub fn exscan, iexscan, exscan_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.scan((sendbuf, count, datatype), recvbuf, op, true);
-        if short: |call, form| call.short_scan(form, (sendbuf, count, datatype), recvbuf, op, true)
+        scan, if short: short_scan; (sendbuf, count, datatype), recvbuf, op, true
     }
 }

@@ -13,7 +13,7 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
-        |call| call.neighbour_allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        neighbour_allgather; (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype)
     }
 
     /// MPI_Neighbor_allgatherv: each gets a block of any size from each source (MPI-5.0 section 8.6).
@@ -21,7 +21,7 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcounts: Integers, displs: Integers, recvtype: A::Handle,
     ) {
-        |call| call.neighbour_allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype))
+        neighbour_allgatherv; (sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype)
     }
 
     /// MPI_Neighbor_alltoall: each has a block for each destination (MPI-5.0 section 8.6).
@@ -29,7 +29,7 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
-        |call| call.neighbour_alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        neighbour_alltoall; (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype)
     }
 
     /// MPI_Neighbor_alltoallv: each has a block of any size for each destination (MPI-5.0 section 8.6).
@@ -37,10 +37,7 @@ collectives! {
         sendbuf: Memory, sendcounts: Integers, sdispls: Integers, sendtype: A::Handle,
         recvbuf: Memory, recvcounts: Integers, rdispls: Integers, recvtype: A::Handle,
     ) {
-        |call| call.neighbour_alltoallv(
-            (sendbuf, sendcounts, sdispls, sendtype),
-            (recvbuf, recvcounts, rdispls, recvtype),
-        )
+        neighbour_alltoallv; (sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype)
     }
 
     /// MPI_Neighbor_alltoallw: each has a block of any size and datatype for each destination (MPI-5.0 section 8.6).
@@ -49,9 +46,7 @@ collectives! {
         sendbuf: Memory, sendcounts: Integers, sdispls: Array<i64>, sendtypes: Array<A::Handle>,
         recvbuf: Memory, recvcounts: Integers, rdispls: Array<i64>, recvtypes: Array<A::Handle>,
     ) {
-        |call| call.neighbour_alltoallw(
-            (sendbuf, sendcounts, Integers::Wide(sdispls), sendtypes),
-            (recvbuf, recvcounts, Integers::Wide(rdispls), recvtypes),
-        )
+        neighbour_alltoallw; (sendbuf, sendcounts, Integers::Wide(sdispls), sendtypes),
+        (recvbuf, recvcounts, Integers::Wide(rdispls), recvtypes)
     }
 }

@@ -145,7 +145,7 @@ impl Real<16> for Extended {
 /// One of the predefined operations on one kind of number, whose elements may lie where others write: they are read
 /// once, and whatever is there is a number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arithmetic {
+pub struct Arithmetic {
     operation: Predefined,
     number: Number,
     /// Bytes. What is split between ranks is split at basic elements.

@@ -15,7 +15,7 @@ mod tests;
 mod user;
 
 pub use applied::{Applied, reduce_local};
-pub(crate) use arithmetic::Arithmetic;
+pub use arithmetic::Arithmetic;
 pub use predefined::Predefined;
 pub use user::UserOperation;
 

@@ -157,7 +157,7 @@ impl Predefined {
 
     /// The arithmetic that it is on elements of that datatype, if it is nothing else, and defined for them.
     #[inline]
-    pub(crate) fn arithmetic_on(self, datatype: &Datatype) -> Option<Arithmetic> {
+    pub fn arithmetic_on(self, datatype: &Datatype) -> Option<Arithmetic> {
         datatype.element().and_then(|basic| self.arithmetic(basic))
     }
 

@@ -52,6 +52,9 @@ pub struct Runs {
 }
 
 impl Runs {
+    /// Blocks of nothing.
+    pub const NONE: Runs = Runs { first: std::ptr::dangling_mut(), len: 0, stride: 0 };
+
     /// The elements of the first are at `start`.
     ///
     /// # Safety
@@ -63,7 +66,7 @@ impl Runs {
 
     /// Bytes of a block.
     #[inline]
-    pub(super) fn len(self) -> usize {
+    pub fn block_len(self) -> usize {
         self.len
     }
 
@@ -75,10 +78,16 @@ impl Runs {
 
     /// The bytes of that block.
     #[inline]
-    pub(crate) fn block(self, number: usize) -> WriteSpan<'static> {
+    pub fn block(self, number: usize) -> WriteSpan<'static> {
         let start = self.first.wrapping_offset(self.stride.wrapping_mul(number as isize));
         // SAFETY: by the contract of `new` the bytes are valid until the operation has completed.
         unsafe { WriteSpan::new(start, self.len) }
+    }
+
+    /// The bytes of the first, to be read.
+    #[inline]
+    pub fn read(self) -> ReadSpan<'static> {
+        self.block(0).as_read()
     }
 
     /// `count` blocks as one, of which the first has that number; `None` if blocks do not lie side by side.

@@ -31,6 +31,7 @@ pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};
 pub use reduce_local::reduce_local_runs;
 pub use request::{Endpoint, Request};
+pub use rwmpi_transport::{ReadSpan, WriteSpan};
 pub use several::Listed;
 pub use simple_request::{Collected, SimpleRequest, Started, StartedReceive};
 

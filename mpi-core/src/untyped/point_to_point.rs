@@ -267,7 +267,7 @@ impl Communicator {
     ) -> Result<Status> {
         self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
         // Where the other rank can read it, as it could the program's own.
-        let mut copy = Scratch::of(self.process(), data.len());
+        let mut copy = Scratch::of(self.process(), data.block_len());
         let copy = copy.span();
         data.block(0).as_read().copy_long_to(copy);
         let outgoing = self.start_send_block(lasting(copy.as_read()), destination, send_tag, Mode::Standard)?;

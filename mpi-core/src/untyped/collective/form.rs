@@ -1,4 +1,4 @@
-//! What becomes of a collective that has been described: its caller waits for it, or starts it and goes on.
+//! How a collective is called that has been described: its caller waits for it, or starts it and goes on.
 
 use rwmpi_collective::Described;
 
@@ -11,13 +11,8 @@ pub trait Form: Copy {
     /// What the caller gets.
     type Done;
 
-    /// Does one or the other with `what`.
-    fn choose<W>(
-        self,
-        what: W,
-        waits: impl FnOnce(W) -> Option<Result<()>>,
-        starts: impl FnOnce(W) -> Option<Result<Request>>,
-    ) -> Option<Result<Self::Done>>;
+    /// Does or starts it; `None`: there are two groups, and nothing has happened.
+    fn perform<D: Described + 'static>(self, communicator: &Communicator, described: D) -> Option<Result<Self::Done>>;
 }
 
 /// Its caller waits for it.
@@ -28,17 +23,24 @@ pub struct Blocking;
 #[derive(Clone, Copy)]
 pub struct Nonblocking;
 
+impl Blocking {
+    /// As [`Form::perform`], of what may be borrowed.
+    #[inline(always)]
+    pub fn wait(self, communicator: &Communicator, described: impl Described) -> Option<Result<()>> {
+        match communicator.slots_for(&described) {
+            Some(slots) => Some(communicator.complete_on_slots(slots, None, described)),
+            None if communicator.is_inter() => None,
+            None => Some(communicator.complete_otherwise(None, described)),
+        }
+    }
+}
+
 impl Form for Blocking {
     type Done = ();
 
     #[inline(always)]
-    fn choose<W>(
-        self,
-        what: W,
-        waits: impl FnOnce(W) -> Option<Result<()>>,
-        _: impl FnOnce(W) -> Option<Result<Request>>,
-    ) -> Option<Result<()>> {
-        waits(what)
+    fn perform<D: Described + 'static>(self, communicator: &Communicator, described: D) -> Option<Result<()>> {
+        self.wait(communicator, described)
     }
 }
 
@@ -46,43 +48,19 @@ impl Form for Nonblocking {
     type Done = Request;
 
     #[inline(always)]
-    fn choose<W>(
-        self,
-        what: W,
-        _: impl FnOnce(W) -> Option<Result<()>>,
-        starts: impl FnOnce(W) -> Option<Result<Request>>,
-    ) -> Option<Result<Request>> {
-        starts(what)
+    fn perform<D: Described + 'static>(self, communicator: &Communicator, described: D) -> Option<Result<Request>> {
+        let Some(turn) = communicator.turn_on_slots(&described) else {
+            return communicator.start_described(described);
+        };
+        let rest = communicator.start_on_slots(turn, None, described);
+        let tasks = communicator.process().tasks();
+        let task = rest.and_then(|rest| rest.map_or(Ok(None), |rest| tasks.start(apart(|| rest))));
+        let request = task.map(|task| Request::collective(communicator, D::CALL, task));
+        Some(request.map_err(communicator.failed(D::CALL)))
     }
 }
 
 impl Communicator {
-    /// Does or starts what has been described; `None`: there are two groups, and nothing has happened.
-    #[inline(always)]
-    pub(super) fn in_form<F: Form, D: Described + 'static>(&self, form: F, described: D) -> Option<Result<F::Done>> {
-        form.choose(
-            described,
-            |described| self.and_wait(described),
-            |described| {
-                let Some(turn) = self.turn_on_slots(&described) else { return self.start_described(described) };
-                let rest = self.start_on_slots(turn, None, described);
-                let task =
-                    rest.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(apart(|| rest))));
-                Some(task.map(|task| Request::collective(self, D::CALL, task)).map_err(self.failed(D::CALL)))
-            },
-        )
-    }
-
-    /// Does it; `None` as above.
-    #[inline(always)]
-    pub(super) fn and_wait(&self, described: impl Described) -> Option<Result<()>> {
-        match self.slots_for(&described) {
-            Some(slots) => Some(self.complete_on_slots(slots, None, described)),
-            None if self.is_inter() => None,
-            None => Some(self.complete_otherwise(None, described)),
-        }
-    }
-
     #[inline(never)]
     fn start_described<D: Described + 'static>(&self, described: D) -> Option<Result<Request>> {
         if self.is_inter() {

@@ -2,24 +2,26 @@
 //! within one group, between two, and among neighbours.
 //!
 //! A [`Collective`] says what is to be done. [`Communicator::collective`] does it; [`Communicator::start_collective`]
-//! starts it; [`Communicator::persistent_collective`] makes a request that can be started again and again.
+//! starts it; [`Communicator::persistent_collective`] makes a request that can be started again and again. A [`Form`]
+//! does or starts what needs no more than its description.
 
 mod check;
 mod form;
 mod perform;
 mod request;
-mod short;
 mod staged;
 mod told;
 
-pub use rwmpi_collective::Root;
+pub use rwmpi_collective::{
+    Allgather, Allreduce, Alltoall, Barrier, Broadcast, Consecutive, Gather, Reduce, ReduceScatter, Root, Scan, Scatter,
+};
 use rwmpi_collective::{Groups, Team};
 
 pub use form::{Blocking, Form, Nonblocking};
 pub use request::PersistentCollective;
 pub use staged::Blocks;
 
-use super::{Elements, Runs};
+use super::Elements;
 use crate::activity::Call;
 use crate::collective::CallForm;
 use crate::reduction::{Applied, Operation};

@@ -6,7 +6,7 @@
 
 use rwmpi_transport::WriteSpan;
 
-use super::{Elements, Runs};
+use crate::untyped::{Elements, Runs};
 
 /// Elements by rank.
 #[derive(Clone, Debug)]
