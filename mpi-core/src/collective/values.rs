@@ -24,6 +24,18 @@ use crate::error::{Error, ErrorClass};
 use crate::message::{CodecError, Parcel, Place};
 use crate::{Communicator, Message, Neighbours, Result};
 
+/// Where each length of a list is, as one to give,
+fn each<'a>(lengths: &'a [u64]) -> impl Fn(usize) -> ReadSpan<'a> {
+    let all = ReadSpan::from(bytemuck::cast_slice(lengths));
+    move |place| all.part(place * size_of::<u64>(), size_of::<u64>())
+}
+
+/// and as a place for one.
+fn each_place<'a>(lengths: &'a mut [u64]) -> impl Fn(usize) -> WriteSpan<'a> {
+    let all = WriteSpan::from(bytemuck::cast_slice_mut(lengths));
+    move |place| all.part(place * size_of::<u64>(), size_of::<u64>())
+}
+
 /// One collective of values, of the ranks of a team.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
@@ -38,8 +50,9 @@ impl Values<'_> {
         Values { team: Team { mark: T::mark(), ..self.team }, ..self }
     }
 
-    fn failed(&self, failure: Failure) -> Error {
-        self.communicator.failed(self.call)(failure)
+    /// What a step comes to.
+    async fn done<R>(&self, step: impl Future<Output = std::result::Result<R, Failure>>) -> Result<R> {
+        step.await.map_err(self.communicator.failed(self.call))
     }
 
     #[cold]
@@ -56,7 +69,7 @@ impl Values<'_> {
     /// What went wrong here, or what this rank was told.
     fn settle(&self, outcome: std::result::Result<(), Failure>) -> Result<()> {
         let told = self.team.trouble.map_or(Ok(()), Trouble::outcome);
-        outcome.and(told).map_err(|failure| self.failed(failure))
+        outcome.and(told).map_err(self.communicator.failed(self.call))
     }
 
     /// The value that a collective which has come to its end has brought to all of `place`, unless this rank is in
@@ -83,15 +96,15 @@ impl Values<'_> {
         if T::FIXED_SIZE.is_none() {
             let mut length = own.map_or(NOTHING, |own| own.bytes().len() as u64);
             let told = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
-            broadcast(self.team, told, me).await.map_err(|failure| self.failed(failure))?;
+            self.done(broadcast(self.team, told, me)).await?;
         }
         match (own, T::FIXED_SIZE) {
-            (Some(own), _) => broadcast(self.team, own.at_root(), me).await.map_err(|failure| self.failed(failure)),
+            (Some(own), _) => self.done(broadcast(self.team, own.at_root(), me)).await,
             (None, None) => Ok(()),
             (None, Some(size)) => {
                 self.note_nothing();
                 let mut nothing = Place::<T>::of_zeros(size);
-                broadcast(self.spreading_trouble(), nothing.span(), me).await.map_err(|failure| self.failed(failure))
+                self.done(broadcast(self.spreading_trouble(), nothing.span(), me)).await
             }
         }
     }
@@ -101,13 +114,13 @@ impl Values<'_> {
         let mut length = T::FIXED_SIZE.map_or(NOTHING, |size| size as u64);
         if T::FIXED_SIZE.is_none() {
             let told = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
-            broadcast(self.team, told, root).await.map_err(|failure| self.failed(failure))?;
+            self.done(broadcast(self.team, told, root)).await?;
             if length == NOTHING {
                 return Err(self.nothing::<T>(root));
             }
         }
         let mut place = self.communicator.place::<T>(length)?;
-        broadcast(self.team, place.span(), root).await.map_err(|failure| self.failed(failure))?;
+        self.done(broadcast(self.team, place.span(), root)).await?;
         self.landed(place, Some(root))
     }
 
@@ -116,15 +129,14 @@ impl Values<'_> {
             let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
             let place = held.span();
-            let data = place.as_read();
-            let reduced = allreduce(self.spreading_trouble(), Allreduce { data, result: place, op: &op }).await;
-            reduced.map_err(|failure| self.failed(failure))?;
+            let reduced = Allreduce { data: place.as_read(), result: place, op: &op as &dyn Reduction };
+            self.done(allreduce(self.spreading_trouble(), reduced)).await?;
             own?;
             self.settle(op.outcome())?;
             return self.landed(held, None);
         }
         let combining = AnyLength::new(op);
-        let reduced = combining.reduce(self.team, value, 0).await.map_err(|failure| self.failed(failure))?;
+        let reduced = self.done(combining.reduce(self.team, value, 0)).await?;
         let at_root = self.team.rank == 0;
         let shared = if at_root {
             self.show::<T>(reduced.as_ref().and_then(|value| combining.parcel(value)).as_ref()).await?;
@@ -142,15 +154,14 @@ impl Values<'_> {
             let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
             let place = held.span();
-            let data = place.as_read();
-            let reduced = reduce(self.spreading_trouble(), Reduce { data, result: place, op: &op, root }).await;
-            reduced.map_err(|failure| self.failed(failure))?;
+            let reduced = Reduce { data: place.as_read(), result: place, op: &op as &dyn Reduction, root };
+            self.done(reduce(self.spreading_trouble(), reduced)).await?;
             own?;
             self.settle(op.outcome())?;
             return at_root.then(|| self.landed(held, None)).transpose();
         }
         let combining = AnyLength::new(op);
-        let reduced = combining.reduce(self.team, value, root).await.map_err(|failure| self.failed(failure))?;
+        let reduced = self.done(combining.reduce(self.team, value, root)).await?;
         self.outcome(combining)?;
         Ok(reduced.filter(|_| at_root))
     }
@@ -158,7 +169,7 @@ impl Values<'_> {
     /// What is made of the values of the ranks up to this one, and of those before it.
     pub(super) async fn scan<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T) -> Result<(T, Option<T>)> {
         let combining = AnyLength::new(op);
-        let scanned = combining.scan(self.team, value).await.map_err(|failure| self.failed(failure))?;
+        let scanned = self.done(combining.scan(self.team, value)).await?;
         self.outcome(combining)?;
         Ok((scanned.0.ok_or_else(|| self.nothing::<T>(self.team.rank))?, scanned.1))
     }
@@ -219,16 +230,12 @@ impl Values<'_> {
         let mut lengths = if at_root { self.known_lengths::<T>() } else { Vec::new() };
         if T::FIXED_SIZE.is_none() {
             let length = own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64);
-            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
-            let each = size_of::<u64>();
             let told = ReadSpan::from(bytemuck::bytes_of(&length));
-            let gathered = gather(self.team, Some(told), |rank| heard.part(rank * each, each), root, true).await;
-            gathered.map_err(|failure| self.failed(failure))?;
+            self.done(gather(self.team, Some(told), each_place(&mut lengths), root, true)).await?;
         }
         let mut places = self.places::<T>(&lengths)?;
         let spans = places.spans();
-        let gathered = gather(self.team, Some(bytes.into()), |rank| spans[rank], root, false).await;
-        gathered.map_err(|failure| self.failed(failure))?;
+        self.done(gather(self.team, Some(bytes.into()), |rank| spans[rank], root, false)).await?;
         own?;
         if at_root { self.all_landed(places, &lengths).map(Some) } else { Ok(None) }
     }
@@ -238,19 +245,16 @@ impl Values<'_> {
         let mut lengths = self.known_lengths::<T>();
         if T::FIXED_SIZE.is_none() {
             lengths[self.team.rank] = own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64);
-            let each = size_of::<u64>();
-            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
-            let place = |rank: usize| heard.part(rank * each, each);
-            let gathered = allgather(self.team, place(self.team.rank).as_read(), place).await;
-            gathered.map_err(|failure| self.failed(failure))?;
+            let place = each_place(&mut lengths);
+            self.done(allgather(self.team, place(self.team.rank).as_read(), place)).await?;
         }
         let mut places = self.places::<T>(&lengths)?;
         let places_are_one = matches!(places, Places::Together(..));
         let spans = places.spans();
         let place = spans[self.team.rank];
-        self.team.copy(bytes.into(), place).map_err(|failure| self.failed(failure))?;
+        self.team.copy(bytes.into(), place).map_err(self.communicator.failed(self.call))?;
         let team = Team { nodes: self.team.nodes.filter(|_| places_are_one), ..self.team };
-        allgather(team, place.as_read(), |rank| spans[rank]).await.map_err(|failure| self.failed(failure))?;
+        self.done(allgather(team, place.as_read(), |rank| spans[rank])).await?;
         own?;
         self.all_landed(places, &lengths)
     }
@@ -258,15 +262,11 @@ impl Values<'_> {
     pub(super) async fn scatter<T: Message>(self, all: Parcels<'_>, root: usize) -> Result<T> {
         let mut length = T::FIXED_SIZE.map_or(NOTHING, |size| size as u64);
         if T::FIXED_SIZE.is_none() {
-            let each = size_of::<u64>();
-            let told = ReadSpan::from(bytemuck::cast_slice(all.lengths()));
             let heard = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
-            let scattered = scatter(self.team, |rank| told.part(rank * each, each), Some(heard), root, true).await;
-            scattered.map_err(|failure| self.failed(failure))?;
+            self.done(scatter(self.team, each(all.lengths()), Some(heard), root, true)).await?;
         }
         let mut place = self.communicator.place::<T>(if length == NOTHING { 0 } else { length })?;
-        let scattered = scatter(self.team, |rank| all.span(rank), Some(place.span()), root, false).await;
-        scattered.map_err(|failure| self.failed(failure))?;
+        self.done(scatter(self.team, |rank| all.span(rank), Some(place.span()), root, false)).await?;
         if length == NOTHING {
             return Err(self.nothing::<T>(root));
         }
@@ -276,16 +276,12 @@ impl Values<'_> {
     pub(super) async fn alltoall<T: Message>(self, data: Parcels<'_>) -> Result<Vec<T>> {
         let mut lengths = self.known_lengths::<T>();
         if T::FIXED_SIZE.is_none() {
-            let each = size_of::<u64>();
-            let told = ReadSpan::from(bytemuck::cast_slice(data.lengths()));
-            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
-            let (told, heard) = (|rank| told.part(rank * each, each), |rank| heard.part(rank * each, each));
-            alltoall(self.team, told, heard, true).await.map_err(|failure| self.failed(failure))?;
+            let (told, heard) = (each(data.lengths()), each_place(&mut lengths));
+            self.done(alltoall(self.team, told, heard, true)).await?;
         }
         let mut places = self.places::<T>(&lengths)?;
         let spans = places.spans();
-        let exchanged = alltoall(self.team, |rank| data.span(rank), |rank| spans[rank], false).await;
-        exchanged.map_err(|failure| self.failed(failure))?;
+        self.done(alltoall(self.team, |rank| data.span(rank), |rank| spans[rank], false)).await?;
         self.all_landed(places, &lengths)
     }
 
@@ -300,12 +296,8 @@ impl Values<'_> {
         let grid = self.communicator.cartesian().is_ok();
         let mut lengths = vec![T::FIXED_SIZE.map_or(NOTHING, |size| size as u64); sources.len()];
         if T::FIXED_SIZE.is_none() {
-            let each = size_of::<u64>();
-            let told = ReadSpan::from(bytemuck::cast_slice(data.lengths()));
-            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
-            let (told, heard) = (|place| told.part(place * each, each), |place| heard.part(place * each, each));
-            let exchanged = exchange_with_neighbours(self.team, &sources, &destinations, grid, told, heard).await;
-            exchanged.map_err(|failure| self.failed(failure))?;
+            let (told, heard) = (each(data.lengths()), each_place(&mut lengths));
+            self.done(exchange_with_neighbours(self.team, &sources, &destinations, grid, told, heard)).await?;
         }
         let mut places = sources
             .iter()
@@ -317,8 +309,7 @@ impl Values<'_> {
             .collect::<Result<Vec<_>>>()?;
         let spans: Vec<WriteSpan<'_>> = places.iter_mut().map(Place::span).collect();
         let (from, to) = (|place| data.span(place), |place: usize| spans[place]);
-        let exchanged = exchange_with_neighbours(self.team, &sources, &destinations, grid, from, to).await;
-        exchanged.map_err(|failure| self.failed(failure))?;
+        self.done(exchange_with_neighbours(self.team, &sources, &destinations, grid, from, to)).await?;
         let value = |((place, source), length): ((Place<T>, Option<usize>), u64)| match (source, length) {
             (None, _) => Ok(None),
             (Some(rank), NOTHING) => Err(self.nothing::<T>(rank)),
