@@ -158,14 +158,20 @@ impl<A: Abi> Call<A> {
         all.map(block).collect()
     }
 
-    /// The blocks of all, one of which goes to where `part` is, or comes from there.
-    fn varying_with_part(&self, all: Varying<A>, part: Even<A>) -> Result<Vec<Elements>> {
+    /// The blocks of all, equally long, one of which goes to where `part` is, or comes from there.
+    fn even_with_part(&self, all: Even<A>, part: Even<A>) -> Result<Blocks> {
+        self.note_alias(part.0, all.0, [part.1, all.1]);
+        self.elements(all).map(Blocks::Even)
+    }
+
+    /// The same of any length.
+    fn varying_with_part(&self, all: Varying<A>, part: Even<A>) -> Result<Blocks> {
         let buffers = [all.0, part.0];
         let all = self.varying(all, self.partners())?;
         if self.is_same(buffers[0], buffers[1]) {
             self.note_alias_of_blocks(buffers, &all, &[self.elements(part)?]);
         }
-        Ok(all)
+        Ok(Blocks::Listed(all))
     }
 
     fn root(&self, root: c_int) -> Result<Root> {
@@ -209,60 +215,45 @@ impl<A: Abi> Call<A> {
         Ok(Collective::Broadcast { data, root })
     }
 
-    fn gather_blocks(
+    /// What the caller gives to the root or gets from it, and the blocks of all, which the root has.
+    fn with_root(
         &self,
         part: Even<A>,
         root: c_int,
-        even: bool,
         all: impl FnOnce() -> Result<Blocks>,
-    ) -> Result<Collective> {
+    ) -> Result<(Option<Elements>, Option<Blocks>, Root)> {
         let root = self.root(root)?;
         let all = self.is_root(root).then(all).transpose()?;
-        Ok(Collective::Gather { part: self.part(part, root)?, all, root, even })
+        Ok((self.part(part, root)?, all, root))
     }
 
     pub(super) fn gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Result<Collective> {
-        self.gather_blocks(part, root, true, || {
-            self.note_alias(part.0, all.0, [part.1, all.1]);
-            self.elements(all).map(Blocks::Even)
-        })
+        let (part, all, root) = self.with_root(part, root, || self.even_with_part(all, part))?;
+        Ok(Collective::Gather { part, all, root, even: true })
     }
 
     pub(super) fn gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Result<Collective> {
-        self.gather_blocks(part, root, false, || self.varying_with_part(all, part).map(Blocks::Listed))
-    }
-
-    fn scatter_blocks(
-        &self,
-        part: Even<A>,
-        root: c_int,
-        even: bool,
-        all: impl FnOnce() -> Result<Blocks>,
-    ) -> Result<Collective> {
-        let root = self.root(root)?;
-        let all = self.is_root(root).then(all).transpose()?;
-        Ok(Collective::Scatter { all, part: self.part(part, root)?, root, even })
+        let (part, all, root) = self.with_root(part, root, || self.varying_with_part(all, part))?;
+        Ok(Collective::Gather { part, all, root, even: false })
     }
 
     pub(super) fn scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Result<Collective> {
-        self.scatter_blocks(part, root, true, || {
-            self.note_alias(part.0, all.0, [part.1, all.1]);
-            self.elements(all).map(Blocks::Even)
-        })
+        let (part, all, root) = self.with_root(part, root, || self.even_with_part(all, part))?;
+        Ok(Collective::Scatter { all, part, root, even: true })
     }
 
     pub(super) fn scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Result<Collective> {
-        self.scatter_blocks(part, root, false, || self.varying_with_part(all, part).map(Blocks::Listed))
+        let (part, all, root) = self.with_root(part, root, || self.varying_with_part(all, part))?;
+        Ok(Collective::Scatter { all, part, root, even: false })
     }
 
     pub(super) fn allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
-        self.note_alias(part.0, all.0, [part.1, all.1]);
-        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Even(self.elements(all)?) })
+        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: self.even_with_part(all, part)? })
     }
 
     pub(super) fn allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
         let all = self.varying_with_part(all, part)?;
-        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Listed(all) })
+        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all })
     }
 
     pub(super) fn alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
@@ -273,16 +264,14 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
         let ranks = self.partners();
-        let buffers = [sent.0, received.0];
-        let sent = (!Self::in_place(sent.0)).then(|| self.varying(sent, ranks)).transpose()?;
-        Ok(self.exchanged(buffers, sent, self.varying(received, ranks)?))
+        let given = (!Self::in_place(sent.0)).then(|| self.varying(sent, ranks)).transpose()?;
+        Ok(self.exchanged([sent.0, received.0], given, self.varying(received, ranks)?))
     }
 
     pub(super) fn alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
         let ranks = self.partners();
-        let buffers = [sent.0, received.0];
-        let sent = (!Self::in_place(sent.0)).then(|| self.mixed(sent, ranks)).transpose()?;
-        Ok(self.exchanged(buffers, sent, self.mixed(received, ranks)?))
+        let given = (!Self::in_place(sent.0)).then(|| self.mixed(sent, ranks)).transpose()?;
+        Ok(self.exchanged([sent.0, received.0], given, self.mixed(received, ranks)?))
     }
 
     fn exchanged(&self, buffers: [Memory; 2], sent: Option<Vec<Elements>>, received: Vec<Elements>) -> Collective {
@@ -405,15 +394,13 @@ impl<A: Abi> Call<A> {
     }
 
     pub(super) fn neighbour_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
-        let (sources, destinations) = self.degrees()?;
-        let buffers = [sent.0, received.0];
+        let ((sources, destinations), buffers) = (self.degrees()?, [sent.0, received.0]);
         let (sent, received) = (self.varying(sent, destinations)?, self.varying(received, sources)?);
         Ok(self.exchanged_with_neighbours(buffers, sent, received))
     }
 
     pub(super) fn neighbour_alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
-        let (sources, destinations) = self.degrees()?;
-        let buffers = [sent.0, received.0];
+        let ((sources, destinations), buffers) = (self.degrees()?, [sent.0, received.0]);
         let (sent, received) = (self.mixed(sent, destinations)?, self.mixed(received, sources)?);
         Ok(self.exchanged_with_neighbours(buffers, sent, received))
     }

@@ -17,8 +17,8 @@ impl Communicator {
         if let Some(root) = collective.root() {
             self.check_rooted(call, root)?;
         }
-        let operation = collective.reduction().map(|(operation, elements)| operation.on(elements.datatype()));
-        let operation = operation.transpose()?;
+        let reduction = collective.reduction().and_then(|(operation, elements)| elements.map(|it| (operation, it)));
+        let operation = reduction.map(|(operation, elements)| operation.on(elements.datatype())).transpose()?;
         let neighbourhood = match &collective {
             Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => Some(self.neighbourhood()?),
             _ => None,

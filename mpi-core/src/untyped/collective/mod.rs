@@ -162,15 +162,13 @@ impl Collective {
         }
     }
 
-    /// The operation, and an example of the elements that it combines.
-    fn reduction(&self) -> Option<(&Operation, &Elements)> {
+    /// The operation, and an example of the elements that it combines, if there are any.
+    fn reduction(&self) -> Option<(&Operation, Option<&Elements>)> {
         match self {
-            Collective::Reduce { data, result, operation, .. } => {
-                data.as_ref().or(result.as_ref()).map(|elements| (operation, elements))
-            }
+            Collective::Reduce { data, result, operation, .. } => Some((operation, data.as_ref().or(result.as_ref()))),
             Collective::Allreduce { result, operation, .. }
             | Collective::ReduceScatter { result, operation, .. }
-            | Collective::Scan { result, operation, .. } => Some((operation, result)),
+            | Collective::Scan { result, operation, .. } => Some((operation, Some(result))),
             _ => None,
         }
     }

@@ -12,36 +12,30 @@ fn bytes(elements: &Elements) -> u64 {
 impl Communicator {
     /// What all ranks have to do alike.
     pub(super) fn told(&self, collective: &Collective) -> Told {
-        let told = Told::new(collective.call());
-        let told = match collective.root() {
-            Some(Root::Rank(root)) => told.root(root),
-            _ => told,
+        use Collective::{
+            Allgather, Allreduce, Alltoall, Barrier, Broadcast, Gather, NeighbourAllgather, NeighbourAlltoall, Reduce,
+            ReduceScatter, Scan, Scatter,
         };
         let of = |elements: &Option<Elements>| elements.as_ref().map(bytes);
-        match collective {
-            Collective::Barrier => told,
-            Collective::Broadcast { data, .. } => told.bytes(Some(bytes(data))),
-            Collective::Gather { part, all, even, .. } | Collective::Scatter { part, all, even, .. } => {
-                told.bytes(of(part).or(all.as_ref().and_then(each)).filter(|_| *even))
+        let bytes = match collective {
+            Broadcast { data, .. } | ReduceScatter { data, .. } => Some(bytes(data)),
+            Gather { part, all, even, .. } | Scatter { part, all, even, .. } => {
+                of(part).or(all.as_ref().and_then(each)).filter(|_| *even)
             }
-            Collective::Allgather { all, .. } => told.bytes(Some(self.total(all))),
-            Collective::Alltoall { received, .. } => told.bytes(each(received)),
-            Collective::Reduce { data, result, operation, .. } => {
-                told.operation(Some(operation.into())).bytes(of(data).or(of(result)))
-            }
-            Collective::Allreduce { result, operation, .. } => {
-                told.operation(Some(operation.into())).bytes(Some(bytes(result)))
-            }
-            Collective::ReduceScatter { data, operation, .. } => {
-                told.operation(Some(operation.into())).bytes(Some(bytes(data)))
-            }
-            Collective::Scan { result, operation, exclusive, .. } => {
-                let sibling = if *exclusive { Sibling::Second } else { Sibling::First };
-                told.sibling(sibling).operation(Some(operation.into())).bytes(Some(bytes(result)))
-            }
-            Collective::NeighbourAllgather { .. } => told,
-            Collective::NeighbourAlltoall { .. } => told.sibling(Sibling::Second),
-        }
+            Allgather { all, .. } => Some(self.total(all)),
+            Alltoall { received, .. } => each(received),
+            Reduce { data, result, .. } => of(data).or(of(result)),
+            Allreduce { result, .. } | Scan { result, .. } => Some(bytes(result)),
+            Barrier | NeighbourAllgather { .. } | NeighbourAlltoall { .. } => None,
+        };
+        let is_second = matches!(collective, Scan { exclusive: true, .. } | NeighbourAlltoall { .. });
+        let root = match collective.root() {
+            Some(Root::Rank(root)) => Some(root),
+            _ => None,
+        };
+        let sibling = if is_second { Sibling::Second } else { Sibling::First };
+        let operation = collective.reduction().map(|(operation, _)| operation.into());
+        Told { call: collective.call(), sibling, root, operation, bytes }
     }
 
     /// How many bytes all ranks have there together.
