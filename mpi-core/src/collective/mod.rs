@@ -23,18 +23,31 @@ mod values;
 use rwmpi_collective::Team;
 
 use crate::Communicator;
+use crate::apart::apart;
 use crate::communicator::nonblocking_tag;
 use crate::engine::Failure;
-pub(crate) use checking::CallForm;
+pub(crate) use checking::{CallForm, ToCompare};
 pub use parts::Parts;
 
 impl Communicator {
-    /// Runs the nonblocking collective of that number.
-    pub(crate) fn run_nonblocking<R>(
+    /// The next nonblocking collective, as what is to be done: it begins once all ranks have told what they are about
+    /// to do, if that is to be compared.
+    pub(crate) fn next_nonblocking<R, C>(
         &self,
-        number: u64,
-        collective: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,
-    ) -> impl Future<Output = std::result::Result<R, Failure>> {
-        self.team(nonblocking_tag(number), false).run_nonblocking(self.nonblocking_slots(), number, collective)
+        to_compare: Option<ToCompare>,
+        collective: C,
+    ) -> impl Future<Output = std::result::Result<R, Failure>> + use<R, C>
+    where
+        C: AsyncFnOnce(&Communicator, Team<'_>) -> std::result::Result<R, Failure>,
+    {
+        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
+        async move {
+            if let Some(to_compare) = to_compare {
+                apart(|| to_compare.compare()).await?;
+            }
+            let team = communicator.team(nonblocking_tag(number), false);
+            let collective = async |team: Team<'_>| collective(&communicator, team).await;
+            team.run_nonblocking(communicator.nonblocking_slots(), number, collective).await
+        }
     }
 }

@@ -5,7 +5,6 @@ use rwmpi_collective::described::{passing, run};
 use rwmpi_collective::{Described, Outcome, Slots, Team, Trouble, Typed};
 
 use super::checking::CallForm;
-use crate::apart::apart;
 use crate::communicator::nonblocking_tag;
 use crate::engine::Failure;
 use crate::{Communicator, Result};
@@ -52,15 +51,9 @@ impl Communicator {
     ) -> Result<impl Future<Output = Outcome> + use<'a, D>> {
         self.check_one_group(D::CALL)?;
         self.begin(D::CALL, described.bytes());
-        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         let to_compare = self.to_compare(CallForm::Nonblocking, || described.told());
-        let collective = async move |team: Team<'_>| run(team, typed, described).await;
-        Ok(async move {
-            if let Some(to_compare) = to_compare {
-                apart(|| to_compare.compare()).await?;
-            }
-            communicator.run_nonblocking(number, collective).await
-        })
+        let collective = async move |_: &Communicator, team: Team<'_>| run(team, typed, described).await;
+        Ok(self.next_nonblocking(to_compare, collective))
     }
 
     /// Whether the next nonblocking collective can begin by slots: they are known, and have room for it at once.

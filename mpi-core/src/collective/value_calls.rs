@@ -10,7 +10,6 @@ use super::own_messages::are_messages;
 use super::places::Parcels;
 use super::values::Values;
 use crate::activity::Call;
-use crate::apart::apart;
 use crate::message::Parcel;
 use crate::owned::spawn;
 use crate::{Communicator, Message, Neighbours, Request, Result};
@@ -66,20 +65,15 @@ impl Communicator {
         let call = told.call;
         self.check_one_group(call)?;
         self.begin(call, size);
-        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         let to_compare = self.to_compare(CallForm::Nonblocking, || told);
-        spawn(self, call, async move {
-            if let Some(to_compare) = to_compare {
-                apart(|| to_compare.compare()).await.map_err(communicator.failed(call))?;
-            }
+        let collective = async move |communicator: &Communicator, team: Team<'_>| {
             let trouble = Trouble::default();
-            let collective = async |team: Team<'_>| {
-                let team = Team { trouble: Some(&trouble), ..team };
-                Ok(plan(Values { communicator: &communicator, call, team }).await)
-            };
-            let result = communicator.run_nonblocking(number, collective).await.map_err(communicator.failed(call))?;
-            communicator.settled(call, result, &trouble)
-        })
+            let team = Team { trouble: Some(&trouble), ..team };
+            let result = plan(Values { communicator, call, team }).await;
+            Ok(communicator.settled(call, result, &trouble))
+        };
+        let (communicator, done) = (self.clone(), self.next_nonblocking(to_compare, collective));
+        spawn(self, call, async move { done.await.map_err(communicator.failed(call))? })
     }
 
     /// What a collective has come to, unless this rank was sent what it could not expect.

@@ -32,19 +32,11 @@ impl Communicator {
     /// As of [`Communicator::collective`].
     pub fn start_collective(&self, collective: Collective) -> Result<Request> {
         let prepared = self.prepare(collective)?;
-        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         let call = prepared.collective.call();
         let to_compare = self.to_compare(CallForm::Nonblocking, || self.told(&prepared.collective));
-        self.launch(
-            call,
-            apart(|| async move {
-                if let Some(to_compare) = to_compare {
-                    apart(|| to_compare.compare()).await?;
-                }
-                let collective = async |team: Team<'_>| perform(&prepared, communicator.ranks(team)).await;
-                communicator.run_nonblocking(number, collective).await
-            }),
-        )
+        let collective =
+            async move |communicator: &Communicator, team: Team<'_>| perform(&prepared, communicator.ranks(team)).await;
+        self.launch(call, apart(|| self.next_nonblocking(to_compare, collective)))
     }
 
     /// Makes a request that does it whenever it is started. All ranks make the same requests in the same order.
