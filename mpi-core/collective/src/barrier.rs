@@ -2,6 +2,10 @@
 //! dissemination: in round `k` each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2`
 //! rounds everybody has heard, directly or not, of everybody.
 
+use std::iter;
+
+use rwmpi_transport::ReadSpan;
+
 use crate::Outcome;
 use crate::activity::Call;
 use crate::apart::apart;
@@ -28,6 +32,10 @@ impl Described for Barrier {
 
     fn kind(&self, _: usize) -> Option<Collective> {
         Some(Collective::Barrier)
+    }
+
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::empty()
     }
 
     #[inline(always)]

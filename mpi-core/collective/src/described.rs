@@ -6,8 +6,6 @@
 //! follows the other; otherwise the second is done when the others have posted (`slots/nonblocking.rs`). What slots
 //! have no room for goes another way, which is the same for all callers.
 
-use std::iter;
-
 use rwmpi_transport::ReadSpan;
 
 use crate::activity::Call;
@@ -38,9 +36,7 @@ pub trait Described {
     }
 
     /// What this rank posts, one behind the other.
-    fn given(&self, _team: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
-        iter::empty()
-    }
+    fn given(&self, team: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone;
 
     /// Whether rank `me` reads what `rank` posts.
     fn reads_from(&self, _me: usize, _rank: usize) -> bool {
@@ -48,9 +44,7 @@ pub trait Described {
     }
 
     /// Reads what the others post.
-    fn read(&self, _epoch: &Epoch<'_>) -> Outcome {
-        Ok(())
-    }
+    fn read(&self, epoch: &Epoch<'_>) -> Outcome;
 
     /// Does all of it, whichever way it goes.
     fn run(&self, team: Team<'_>) -> impl Future<Output = Outcome>;

@@ -1,6 +1,7 @@
 //! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. Short even parts are
 //! gathered by slots on one node; on several the root exchanges even parts with the leaders.
 
+use std::iter;
 use std::marker::PhantomData;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
@@ -141,6 +142,14 @@ impl<'a, P: Fn(usize) -> ReadSpan<'a>> Described for Scatter<'a, P> {
 
     fn is_of_one_length(&self) -> bool {
         false
+    }
+
+    fn given(&self, _: &Team<'_>) -> impl Iterator<Item = ReadSpan<'_>> + Clone {
+        iter::empty()
+    }
+
+    fn read(&self, _: &Epoch<'_>) -> Outcome {
+        Ok(())
     }
 
     async fn run(&self, team: Team<'_>) -> Outcome {
