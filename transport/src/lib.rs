@@ -87,6 +87,8 @@ mod remote_memory;
 #[cfg_attr(loom, allow(dead_code))]
 mod ring;
 #[cfg(not(loom))]
+mod room;
+#[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
 pub mod settings;

@@ -5,9 +5,9 @@
 //! mapped at once, and each heap and each arena, a *region*, from its start as far as it has been needed. All lies
 //! where it would if the file were mapped in one piece, so the offset of a byte says its address.
 //!
-//! The rest is not reserved, since that would count as address space. Instead there is room on either side, which the
-//! system gives away first. If it ever gives away a part of a region, that region can't grow any more here: its owner
-//! then has no more memory to share, and a peer goes by the file's descriptor.
+//! The rest is not reserved, since that would count as address space. Other files of this process keep clear of it (see
+//! `room`), and what the system gives away lies elsewhere first. If it ever gives away a part of a region, that region
+//! can't grow any more here: its owner then has no more memory to share, and a peer goes by the file's descriptor.
 //!
 //! A region grows by its mapping alone, once it has one: a program may close descriptors that it does not know, and get
 //! their numbers again for something else.
@@ -16,7 +16,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -26,14 +26,11 @@ use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use crate::descriptor::Kept;
 use crate::layout::{Layout, Part};
 use crate::mappings;
+use crate::room::Room;
 
-/// Room on either side, bytes; less where there is less.
-const BESIDE: usize = 64 << 30;
-/// What it starts on a multiple of: the size of a huge page.
-const ALIGNMENT: usize = 2 << 20;
 /// Regions grow by a multiple of this, and by a quarter of what they have.
 const STEP: usize = 4 << 20;
-/// How often the place is looked for, if another thread is quicker to map something there.
+/// How often room is looked for, if another thread is quicker to map something there.
 const TRIES: usize = 8;
 
 /// What of the file is mapped, and where.
@@ -51,8 +48,8 @@ pub(crate) struct Mapping {
     /// `has_marks`.
     marks: Box<[AtomicBool]>,
     growing: Mutex<()>,
-    /// Unmapped when dropped.
-    is_ours: bool,
+    /// What was mapped here is unmapped when this is dropped.
+    room: Option<Room>,
 }
 
 impl Mapping {
@@ -61,19 +58,19 @@ impl Mapping {
     /// # Errors
     /// What the system says.
     pub(crate) fn new(file: &File, layout: &Layout) -> io::Result<Mapping> {
-        let front = layout.heap(0);
-        let mut mapped = Err(io::ErrorKind::OutOfMemory.into());
-        for _ in 0..TRIES {
-            let base = place_for(layout.total())?;
-            mapped = map(file.as_fd(), base, 0, front).map(|()| base);
-            if mapped.is_ok() {
-                break;
+        let mut tries = 1;
+        loop {
+            let room = Room::find(layout.total())?;
+            match map(file.as_fd(), room.start().as_ptr(), 0, layout.heap(0)) {
+                Ok(()) => {
+                    let mut mapping = Mapping::found(room.start(), layout);
+                    mapping.room = Some(room);
+                    return Ok(mapping);
+                }
+                Err(error) if tries == TRIES => return Err(error),
+                Err(_) => tries += 1,
             }
         }
-        let base = NonNull::new(mapped?).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut mapping = Mapping::found(base, layout);
-        mapping.is_ours = true;
-        Ok(mapping)
     }
 
     /// One that the process has already.
@@ -81,7 +78,7 @@ impl Mapping {
         let mapped = (0..2 * layout.ends).map(|_| AtomicUsize::new(0)).collect();
         let marks = (0..layout.ends).map(|_| AtomicBool::new(false)).collect();
         let (front, region_size, arena_len) = (layout.heap(0), layout.heap_size, layout.arena_len());
-        Mapping { base, front, region_size, mapped, arena_len, marks, growing: Mutex::new(()), is_ours: false }
+        Mapping { base, front, region_size, mapped, arena_len, marks, growing: Mutex::new(()), room: None }
     }
 
     /// Where the file's first byte is.
@@ -92,7 +89,7 @@ impl Mapping {
 
     /// Stays mapped when it is dropped.
     pub(crate) fn keep(&mut self) {
-        self.is_ours = false;
+        std::mem::forget(self.room.take());
     }
 
     /// How many bytes of a region are known to be mapped.
@@ -162,7 +159,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        if !self.is_ours {
+        if self.room.is_none() {
             return;
         }
         let regions = self.mapped.iter().enumerate();
@@ -173,25 +170,6 @@ impl Drop for Mapping {
         for (offset, len) in std::iter::once((0, self.front)).chain(parts).chain(marks).filter(|&(_, len)| len > 0) {
             // SAFETY: this part was mapped here, and who used it is gone.
             let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().wrapping_add(offset).cast(), len) };
-        }
-    }
-}
-
-/// Where there is room for so many bytes, with more on either side.
-fn place_for(len: usize) -> io::Result<*mut u8> {
-    let mut beside = BESIDE;
-    loop {
-        let (room, flags) = (len + 2 * beside, MapFlags::PRIVATE | MapFlags::NORESERVE);
-        // SAFETY: a new mapping, wherever there is room for it.
-        match unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), room, ProtFlags::empty(), flags) } {
-            Ok(start) => {
-                // SAFETY: it was made here, and nobody knows of it.
-                unsafe { rustix::mm::munmap(start, room) }?;
-                let start = start.cast::<u8>().wrapping_add(beside);
-                return Ok(start.wrapping_sub(start.addr() % ALIGNMENT));
-            }
-            Err(error) if beside <= ALIGNMENT => return Err(error.into()),
-            Err(_) => beside /= 2,
         }
     }
 }
@@ -234,7 +212,11 @@ mod tests {
     use crate::segment::create_file;
 
     fn mapping() -> (Kept, Layout, Mapping) {
-        let layout = Layout::new(2, 64 << 20);
+        mapping_of(64 << 20)
+    }
+
+    fn mapping_of(heap_size: usize) -> (Kept, Layout, Mapping) {
+        let layout = Layout::new(2, heap_size);
         let file = create_file(None).unwrap();
         file.set_len(layout.total() as u64).unwrap();
         let mapping = Mapping::new(&file, &layout).unwrap();
@@ -265,6 +247,17 @@ mod tests {
             assert!(one.grow(&file, region, STEP + 1));
             write(&other, start + STEP, 9);
             assert_eq!(read(&one, start + STEP), 9);
+        }
+    }
+
+    #[test]
+    fn files_keep_clear_of_each_other() {
+        let mappings: Vec<_> = [64 << 30, 1 << 30, 32 << 30, 64 << 30].map(mapping_of).into();
+        for (file, layout, mapping) in &mappings {
+            for region in 0..4 {
+                let all = if region % 2 == 1 { layout.arena_len() } else { layout.heap_size };
+                assert!(mapping.grow(file, region, all), "region {region} of a file of {} bytes", layout.total());
+            }
         }
     }
 

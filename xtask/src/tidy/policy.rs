@@ -268,6 +268,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The mapped file and what lies in it.
     "transport/src/segment.rs",
     "transport/src/mapping.rs",
+    "transport/src/room.rs",
     // The same of the file of notes.
     "transport/src/records.rs",
     "transport/src/node.rs",
