@@ -109,15 +109,17 @@ impl Rank {
         no_request::<A>(code)
     }
 
-    /// Puts a request back that has completed: it stays only if it is persistent. Returns the code of its handle then.
-    fn put_back_done<A: Abi>(&self, code: u32, request: Request) -> u32 {
-        if request.is_persistent() {
+    /// Puts a request back that has completed, if it is persistent. Otherwise it is gone, and the program is to get
+    /// MPI_REQUEST_NULL. A handle that stays is not written again: other threads may read it, to say that partitions
+    /// are ready.
+    fn put_back_done(&self, code: u32, request: Request) -> bool {
+        let stays = request.is_persistent();
+        if stays {
             self.lane_of(code).requests.restore(code, request);
-            code
         } else {
             self.lane_of(code).requests.release(code);
-            A::REQUEST_NULL
         }
+        stays
     }
 }
 

@@ -99,8 +99,10 @@ fn finish<A: Abi>(
     if outcome.is_err() {
         rank.blame(request.communicator());
     }
-    let after = rank.put_back_done::<A>(code, request);
-    handles.set(index, A::handle(after)).and(outcome)
+    if !rank.put_back_done(code, request) {
+        handles.set(index, A::handle(A::REQUEST_NULL))?;
+    }
+    outcome
 }
 
 /// Completes all requests, which are done, and those that stand between them.

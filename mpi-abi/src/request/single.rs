@@ -49,7 +49,9 @@ fn complete_one<A: Abi>(mode: Mode, handle: Out<A::Handle>, status: StatusOut<A>
     }
     match ended {
         Ok(Some(outcome)) => {
-            handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
+            if !rank.put_back_done(code, request) {
+                handle.set(A::handle(A::REQUEST_NULL))?;
+            }
             Ok(Some(give(outcome, status)))
         }
         goes_on => {
