@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 
 use crate::process::{run, run_tests, run_tests_if_any, works};
 use crate::report::{Report, TestCounts};
-use crate::workspace::Workspace;
+use crate::workspace::{MEASURED, Workspace};
 use crate::{coverage, tidy, verify, wheel};
 use names::Program;
 
@@ -171,6 +171,8 @@ impl Tests<'_> {
         self.build(&mut report);
         report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION).arg(TESTS)));
         report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask", "--package=page-check"])));
+        // What is measured takes long to build, one compiler after another, and so do the next steps.
+        let measured = workspace.cargo(MEASURED).spawn();
         report.tests("documentation tests", || run_tests(self.cargo("test").args(["--quiet", "--doc"])));
         report.step("documentation", || verify::documentation(workspace));
         report.step("book", || verify::book(workspace));
@@ -181,6 +183,8 @@ impl Tests<'_> {
             report.step("packages for users", || verify::publishable(workspace));
             report.step("wheel for Python", || wheel::run(workspace, true));
         }
+        // If it failed, the next step's own will say why.
+        let _ = measured.and_then(|mut building| building.wait());
         report.step("instructions per call", || verify::counted_instructions(workspace));
         report.step("debug and release ranks in one job", || verify::mixed_job(workspace));
         report.close()
