@@ -116,7 +116,13 @@ impl Communicator {
         self.agree_as(Call::Agree, flags)
     }
 
-    /// The same as a part of that call.
+    /// Whether the job goes on when ranks die.
+    #[doc(hidden)]
+    pub fn keeps_going(&self) -> bool {
+        self.process().keeps_going()
+    }
+
+    /// As [`Communicator::agree`], as a part of that call.
     pub(crate) fn agree_as(&self, call: Call, flags: u32) -> Result<Agreed> {
         let (process, tag) = (self.begin_agreement(call), self.next_agreement());
         let decided = process.block_on(|| self.decide(tag, flags, 0));

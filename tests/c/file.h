@@ -25,7 +25,7 @@ static void begin_files(int *argc, char ***argv)
 }
 
 /* The file has been deleted; its folder goes with it. */
-static void end_files(void)
+static inline void end_files(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     if (world_rank == 0) {

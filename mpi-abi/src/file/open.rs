@@ -72,9 +72,15 @@ pub fn file_close<A: Abi>(file: Out<A::File>) -> Outcome {
     let rank = rank()?;
     rank.blame_files();
     let handle = file.get()?;
-    rank.file::<A>(handle)?.core.close()?;
+    let entry = rank.file::<A>(handle)?;
+    let closed = entry.core.close();
+    if entry.core.is_closed() {
+        file.set(A::file(A::FILE_NULL))?;
+    }
+    // An error is for its handler, which goes with it.
+    closed?;
     rank.files.remove(A::file_code(handle));
-    file.set(A::file(A::FILE_NULL))
+    Ok(())
 }
 
 /// MPI_File_delete (MPI-5.0 section 14.2.3): its errors go to MPI_FILE_NULL's handler.

@@ -70,28 +70,40 @@ struct Opened {
 
 /// Opens the file at all ranks, or at none. With the shared pointer all tell whether they have opened it.
 fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<Opened> {
-    let rank = communicator.rank();
-    let error = |class, reason: String| Error::new(class, rank, OPENING, path, reason);
-    let lost = |failed: rwmpi_core::Error| error(failed.class(), failed.to_string());
+    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
     if communicator.is_inter() {
         return Err(error(ErrorClass::Communicator, "an intercommunicator can't open files".to_owned()));
     }
+    // Whoever has heard of a death does not come to where the others make the pointer's window.
+    let own = all_or_none(communicator, path, open_each(communicator, path, asked))?;
+    let word = Word::new(&own.communicator, own.disk.is_ok());
+    match (own.disk, word.map_err(|lost| error(lost.class(), lost.to_string()))?) {
+        (Ok(disk), Some(word)) => Ok(Opened { communicator: own.communicator, disk, word, all_sieve: own.all_sieve }),
+        (disk, _) => Err(failed(&own.communicator, path, disk.map(drop))),
+    }
+}
+
+/// What a rank has before it knows whether the others have the same.
+struct Own {
+    communicator: Communicator,
+    disk: Result<SystemFile>,
+    all_sieve: bool,
+}
+
+/// Each rank opens the file for itself, in contexts of the file's own.
+fn open_each(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<Own> {
+    let rank = communicator.rank();
+    let lost = |lost: rwmpi_core::Error| Error::new(lost.class(), rank, OPENING, path, lost.to_string());
     let communicator = communicator.private_twin().map_err(lost)?;
-    let failed = |mine: Result<()>| {
-        let outcome = agree(&communicator, OPENING, path, mine);
-        Err(outcome
-            .err()
-            .unwrap_or_else(|| error(ErrorClass::Internal, "a rank fails and does not say why".to_owned())))
-    };
     let (asked, all_sieve) = match meet(&communicator, path, asked)? {
         Ok(met) => met,
-        Err(mine) => return failed(mine),
+        Err(mine) => return Err(failed(&communicator, path, mine)),
     };
     let open = |creates| {
         let opened = open(path, asked.mode, creates, asked.permissions);
         opened.map_err(|error| Error::of_system(rank, OPENING, path, &error))
     };
-    let mine = match asked.mode.exclusive {
+    let disk = match asked.mode.exclusive {
         // One rank makes it, before the others look for it.
         true => {
             let first = if rank == 0 { open(true).map(Some) } else { Ok(None) };
@@ -99,10 +111,28 @@ fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Re
         }
         false => open(true),
     };
-    let word = Word::new(&communicator, mine.is_ok()).map_err(lost)?;
-    match (mine, word) {
-        (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word, all_sieve }),
-        (mine, _) => failed(mine.map(drop)),
+    Ok(Own { communicator, disk, all_sieve })
+}
+
+/// Why all ranks have failed, of which each brings what it knows.
+fn failed(communicator: &Communicator, path: &str, mine: Result<()>) -> Error {
+    let nobody_says = "a rank fails and does not say why".to_owned();
+    let outcome = agree(communicator, OPENING, path, mine);
+    outcome.err().unwrap_or_else(|| Error::new(ErrorClass::Internal, communicator.rank(), OPENING, path, nobody_says))
+}
+
+/// Where the job goes on when ranks die, all that live go on as well, or none does: they agree on it.
+fn all_or_none<T>(communicator: &Communicator, path: &str, mine: Result<T>) -> Result<T> {
+    if !communicator.keeps_going() {
+        return mine;
+    }
+    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
+    let agreed = communicator.agree(mine.is_ok().into()).map_err(|lost| error(lost.class(), lost.to_string()))?;
+    match mine {
+        Ok(_) if agreed.flags == 0 => {
+            Err(error(ErrorClass::ProcessDied, "another rank could not, as a rank has died".to_owned()))
+        }
+        mine => mine,
     }
 }
 
@@ -153,7 +183,7 @@ impl File {
             Some(fault) => Err(Error::new(ErrorClass::AccessMode, communicator.rank(), OPENING, path, fault)),
             None => Ok(Asked { mode, permissions: hints::permissions(info), sieves: hints::want_sieving(info) }),
         };
-        let Opened { communicator, disk, word, all_sieve } = open_all(communicator, path, asked)?;
+        let Opened { communicator: own, disk, word, all_sieve } = open_all(communicator, path, asked)?;
         let is_regular = disk.metadata().is_ok_and(|metadata| metadata.is_file());
         let file = File {
             shared: Shared {
@@ -169,20 +199,19 @@ impl File {
                 together: hints::Together::of(info).into(),
                 is_regular,
                 is_sieved: false.into(),
-                scratch: Scratch::new(communicator.file_ways()).into(),
+                scratch: Scratch::new(own.file_ways()).into(),
                 means: OnceCell::new(),
-                communicator,
+                communicator: own,
             }
             .into(),
         };
         file.keep_hints(info);
-        if all_sieve {
-            file.agree_on_sieving(OPENING)?;
+        if !all_sieve && !mode.append {
+            return Ok(file);
         }
-        if mode.append {
-            file.go_to_end()?;
-        }
-        Ok(file)
+        let sieved = if all_sieve { file.agree_on_sieving(OPENING) } else { Ok(()) };
+        let begun = sieved.and_then(|()| if mode.append { file.go_to_end() } else { Ok(()) });
+        all_or_none(communicator, path, begun.map(|()| file))
     }
 
     /// All pointers of a file that has just been opened go to its end.
@@ -195,7 +224,8 @@ impl File {
     /// Closes it, and deletes it if it was opened so (MPI_File_close). Collective.
     ///
     /// # Errors
-    /// A split collective access has not ended; the system could not write what it had taken, or delete the file.
+    /// A split collective access has not ended: then it stays open. The system could not write what it had taken, or
+    /// delete the file; a rank has died.
     pub fn close(&self) -> Result<()> {
         const CLOSING: &str = "closing";
         if self.shared.split.borrow().is_some() {
@@ -205,17 +235,31 @@ impl File {
         let open = self.shared.disk.borrow_mut().take();
         // What a network file system could not write, it says at the end.
         let closed = open.map_or(Ok(()), disk::close);
+        let left = self.shared.word.left_by_all();
         let mine = closed.map_err(|error| self.failed(CLOSING, &error));
         let mut outcome = self.agree(CLOSING, mine);
         if self.shared.mode.delete_on_close {
-            let deleted = match self.shared.communicator.rank() {
-                0 => std::fs::remove_file(&self.shared.path).map_err(|error| self.failed("deleting", &error)),
-                _ => Ok(()),
+            let deleted = match self.is_first_living() {
+                true => std::fs::remove_file(&self.shared.path).map_err(|error| self.failed("deleting", &error)),
+                false => Ok(()),
             };
             outcome = outcome.and(self.agree("deleting", deleted));
         }
+        if left.is_some() {
+            return outcome;
+        }
         let means = self.shared.means.get().map_or(Ok(()), collective::Means::free);
         outcome.and(self.shared.word.free().and(means).map_err(self.lost(CLOSING)))
+    }
+
+    /// Whether it has been closed, perhaps with an error.
+    pub fn is_closed(&self) -> bool {
+        self.shared.disk.borrow().is_none()
+    }
+
+    fn is_first_living(&self) -> bool {
+        let communicator = &self.shared.communicator;
+        communicator.group().difference(&communicator.failed_ranks()).rank() == Some(0)
     }
 }
 

@@ -4,7 +4,8 @@
 //! sets the other one before it meets the rest. When they have met nobody uses the old word any more, so one meeting is
 //! enough.
 //!
-//! Invariant: the word that is not the pointer is written by the first rank alone.
+//! Invariants: the word that is not the pointer is written by the first rank alone; the window of both stays until all
+//! ranks have left it, and for good if nobody knows that they have.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -24,6 +25,16 @@ pub(crate) struct Word {
     memory: Memory,
     /// Which of them is the pointer: the same at all ranks.
     present: Cell<usize>,
+    /// Whether nobody uses the window any more.
+    is_left: Cell<bool>,
+}
+
+impl Drop for Word {
+    fn drop(&mut self) {
+        if let (Memory::Window(window), false) = (&self.memory, self.is_left.get()) {
+            std::mem::forget(window.clone());
+        }
+    }
 }
 
 enum Memory {
@@ -42,23 +53,36 @@ impl Word {
     pub(crate) fn new(communicator: &Communicator, is_open: bool) -> Result<Option<Word>> {
         let (words, unit) = ((WORDS * size_of::<i64>()) as u64, size_of::<i64>() as i64);
         if communicator.size() == 1 {
-            return Ok(is_open.then(|| Word { memory: Memory::Own(Default::default()), present: Cell::new(0) }));
+            return Ok(is_open.then(|| Word::of(Memory::Own(Default::default()))));
         }
         // What a rank asks for says whether it has opened the file, so that nobody has to ask.
         let size = if communicator.rank() == 0 { words } else { 0 };
         let size = if is_open { size } else { size + NOT_OPEN };
         let window = communicator.allocate_private_window(size, unit, &Info::new())?;
         let all_are_open = window.sizes().all(|size| size < NOT_OPEN);
-        let word = Word { memory: Memory::Window(window), present: Cell::new(0) };
+        let word = Word::of(Memory::Window(window));
         if all_are_open { Ok(Some(word)) } else { word.free().map(|()| None) }
+    }
+
+    fn of(memory: Memory) -> Word {
+        Word { memory, present: 0.into(), is_left: false.into() }
     }
 
     /// Lets go of it. Collective.
     pub(crate) fn free(&self) -> Result<()> {
         match &self.memory {
-            Memory::Window(window) => window.free(),
+            Memory::Window(window) => window.free().map(|()| self.is_left.set(true)),
             Memory::Own(_) => Ok(()),
         }
+    }
+
+    /// The same where the job goes on when ranks die, when all that live have come here. Whether they have; `None`: the
+    /// job ends with the first death. Collective.
+    pub(crate) fn left_by_all(&self) -> Option<bool> {
+        let Memory::Window(window) = &self.memory else { return None };
+        let left = window.left_by_all();
+        self.is_left.set(left == Some(true));
+        left
     }
 
     /// Adds to the pointer. Returns what it was.

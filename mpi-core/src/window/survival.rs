@@ -140,7 +140,8 @@ impl Window {
 
     /// This rank no longer uses the window. Where the job goes on when ranks die, waits until no living rank does;
     /// `false`: that can't be known. `None`: the job ends with the first death.
-    pub(crate) fn left_by_all(&self) -> Option<bool> {
+    #[doc(hidden)]
+    pub fn left_by_all(&self) -> Option<bool> {
         self.shared.survival.as_ref().map(|_| self.meet_living().is_ok())
     }
 }

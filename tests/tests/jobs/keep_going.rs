@@ -8,10 +8,10 @@ use crate::c_support::{Library, sources, text};
 use rwmpi_abi_table::Interface;
 use rwmpi_tests::sample::{Sample, Tier};
 
-/// Seeds of moments of death: in a usual run, and in one that takes all; the same of programs with windows, which take
-/// longer.
+/// Seeds of moments of death: in a usual run, and in one that takes all; the same of programs with windows or files,
+/// which take longer.
 const SEEDS: [u64; 2] = [5, 1000];
-const SEEDS_OF_WINDOWS: [u64; 2] = [5, 250];
+const FEWER_SEEDS: [u64; 2] = [5, 250];
 
 fn mpiexec(arguments: &[&str], program: &OsStr) -> Output {
     let mut mpiexec = Command::new(rwmpi_tests::binary("mpiexec"));
@@ -69,7 +69,12 @@ fn whenever_ranks_are_killed_the_others_go_on() {
 
 #[test]
 fn whenever_ranks_of_a_window_are_killed_the_others_go_on() {
-    go_on("ft_window_go_on.c", SEEDS_OF_WINDOWS);
+    go_on("ft_window_go_on.c", FEWER_SEEDS);
+}
+
+#[test]
+fn whenever_ranks_with_a_file_are_killed_the_others_go_on() {
+    go_on("ft_file.c", FEWER_SEEDS);
 }
 
 /// Memory that is lent to a window is the program's again, although a rank has died.

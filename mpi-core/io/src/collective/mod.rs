@@ -27,7 +27,7 @@ use rwmpi_core::untyped::Elements;
 
 use self::messages::Aggregators;
 use self::read::Outcome;
-use self::staging::{Halves, Staging};
+use self::staging::{Halves, Near, Staging};
 use self::team::{Fault, Part, Team};
 use crate::access::Access;
 use crate::{Direction, Error, File, Place, Result};
@@ -165,7 +165,12 @@ impl File {
         let (ways, lost) = (shared.scratch.borrow().ways, self.lost(direction.words()));
         let writers = ways.writers(shared.communicator.size());
         let halves = Halves { usual: ways.domain(), long: ways.write_domain_max(), writers };
-        let means = match Staging::new(&shared.communicator, halves).map_err(&lost)? {
+        // A rank that leaves an access because another has died must not keep the rest from making a window.
+        let staging = match shared.communicator.keeps_going() {
+            true => Err(Near::NONE),
+            false => Staging::new(&shared.communicator, halves).map_err(&lost)?,
+        };
+        let means = match staging {
             Ok(staging) => Means::Memory(staging),
             Err(near) => {
                 let most = shared.together.get().nodes;

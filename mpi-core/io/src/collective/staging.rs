@@ -47,6 +47,9 @@ impl Halves {
 pub(super) struct Near(Option<Window>);
 
 impl Near {
+    /// Nothing is known.
+    pub(super) const NONE: Near = Near(None);
+
     /// Whether this rank sees the memory of that one.
     pub(super) fn is(&self, rank: usize) -> bool {
         let window = self.0.as_ref();
