@@ -28,7 +28,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         report.tests("miri", || {
             let mut command =
                 workspace.cargo(&["+nightly", "miri", "test", "--package", "rwmpi-transport", "--lib", "--"]);
-            command.args(["ring", "blocks", "range_set"]).env("PROPTEST_CASES", "8");
+            command.args(["ring::", "blocks::", "range_set::"]).env("PROPTEST_CASES", "8");
             // For the file in which failures are remembered.
             command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
             run_tests(command.env("CARGO_TARGET_DIR", workspace.target().join("miri")))
