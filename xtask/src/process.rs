@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write, pipe};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
@@ -29,6 +29,13 @@ pub fn run(command: &mut Command) -> Result<()> {
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot run `{shown}`"))?;
     ensure!(status.success(), "`{shown}` failed: {status}");
     Ok(())
+}
+
+/// Starts `command`, which runs beside what comes next.
+pub fn start(command: &mut Command) -> Result<Child> {
+    let shown = displayed(command);
+    println!("$ {shown} &");
+    command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot run `{shown}`"))
 }
 
 /// As [`run`], and keeps what the command writes to standard output, besides showing it.

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 
-use crate::process::{run, run_tests, run_tests_if_any, works};
+use crate::process::{run, run_tests, run_tests_if_any, start, works};
 use crate::report::{Report, TestCounts};
 use crate::workspace::{MEASURED, Workspace};
 use crate::{coverage, tidy, verify, wheel};
@@ -171,8 +171,8 @@ impl Tests<'_> {
         self.build(&mut report);
         report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION).arg(TESTS)));
         report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask", "--package=page-check"])));
-        // What is measured takes long to build, one compiler after another, and so do the next steps.
-        let measured = workspace.cargo(MEASURED).spawn();
+        // The build of what is measured and the next steps each keep one processor busy for most of their time.
+        let building = start(&mut workspace.cargo(MEASURED));
         report.tests("documentation tests", || run_tests(self.cargo("test").args(["--quiet", "--doc"])));
         report.step("documentation", || verify::documentation(workspace));
         report.step("book", || verify::book(workspace));
@@ -183,8 +183,8 @@ impl Tests<'_> {
             report.step("packages for users", || verify::publishable(workspace));
             report.step("wheel for Python", || wheel::run(workspace, true));
         }
-        // If it failed, the next step's own will say why.
-        let _ = measured.and_then(|mut building| building.wait());
+        // If that build has failed, the next step builds again and says why.
+        let _ = building.map(|mut building| building.wait());
         report.step("instructions per call", || verify::counted_instructions(workspace));
         report.step("debug and release ranks in one job", || verify::mixed_job(workspace));
         report.close()
