@@ -14,8 +14,8 @@ use crate::workspace::Workspace;
 const THREADED: &[&str] = &["fabric", "suites", "programs", "jobs"];
 /// Of the fabrics and suites those whose peers are threads of one process. Of the programs in C those of one ABI, as
 /// the other is the same code, with one lane, with several, and with a thread for progress. Not what counts how often a
-/// process sleeps: the sanitizer has a thread of its own. Not what limits memory or stacks, or has signals for
-/// system calls, as the sanitizer needs them.
+/// process sleeps: the sanitizer has a thread of its own. Nor what limits memory or stacks, or catches system
+/// calls: the sanitizer needs more memory and calls of its own.
 const WITH_SANITIZER: &str = "kind(lib) | (binary(fabric) & test(/^threads/)) | (binary(suites) & test(/^threads/)) \
      | (binary(programs) & test(/^c\\/(standard|lanes|progress_thread)\\//) \
         & not test(/memory_limits|tested_in_vain|threads_small_stacks/)) \

@@ -77,7 +77,7 @@ pub fn file_close<A: Abi>(file: Out<A::File>) -> Outcome {
     if entry.core.is_closed() {
         file.set(A::file(A::FILE_NULL))?;
     }
-    // An error is for its handler, which goes with it.
+    // The file's error handler is looked up in its entry, so that stays if there is an error.
     closed?;
     rank.files.remove(A::file_code(handle));
     Ok(())

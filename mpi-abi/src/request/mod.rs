@@ -109,9 +109,8 @@ impl Rank {
         no_request::<A>(code)
     }
 
-    /// Puts a request back that has completed, if it is persistent. Otherwise it is gone, and the program is to get
-    /// MPI_REQUEST_NULL. A handle that stays is not written again: other threads may read it, to say that partitions
-    /// are ready.
+    /// Puts a completed request back if it is persistent, and returns true: the caller must not write the handle, as
+    /// other threads may read it for MPI_Pready. Otherwise releases it; the caller sets the handle to MPI_REQUEST_NULL.
     fn put_back_done(&self, code: u32, request: Request) -> bool {
         let stays = request.is_persistent();
         if stays {
