@@ -213,6 +213,25 @@ static int of_worker(long *sleeps, long *ticks)
     return found;
 }
 
+/* Waits until that thread has begun and has its name, or has gone: the system may take its time over both. */
+static void await_workers(int count)
+{
+    long unused[2];
+    for (int tries = 0; of_worker(&unused[0], &unused[1]) != count; tries++) {
+        CHECK(tries < 20000);
+        usleep(1000);
+    }
+}
+
+/* Nobody asked for the thread. */
+static void none(void)
+{
+    long unused[2];
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(100000);
+    CHECK(of_worker(&unused[0], &unused[1]) == 0);
+}
+
 /* The thread wakes up about once in a second where nothing happens: outside of MPI, in rank 0, and in a call that waits, in the others. */
 static void idle(void)
 {
@@ -220,6 +239,7 @@ static void idle(void)
     int word = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     usleep(rank == 0 ? 100000 : 0);
+    await_workers(1);
     CHECK(of_worker(&sleeps[0], &ticks[0]) == 1);
     if (rank == 0) {
         sleep(3);
@@ -306,6 +326,7 @@ static const struct {
     {"collective", collective, MPI_THREAD_SINGLE}, {"operation", operation, MPI_THREAD_SINGLE},
     {"idle", idle, MPI_THREAD_SERIALIZED},         {"forks", forks, MPI_THREAD_SINGLE},
     {"threads", threads, MPI_THREAD_MULTIPLE},     {"aborts", aborts, MPI_THREAD_SINGLE},
+    {"none", none, MPI_THREAD_SINGLE},
 };
 
 int main(int argc, char **argv)
@@ -322,8 +343,7 @@ int main(int argc, char **argv)
         map(argv[2]);
         programs[i].run();
         MPI_Finalize();
-        long unused[2];
-        CHECK(of_worker(&unused[0], &unused[1]) == 0);
+        await_workers(0);
         return 0;
     }
     return 2;
