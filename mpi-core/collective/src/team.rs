@@ -255,6 +255,20 @@ impl<'a> Team<'a> {
         self.process.interruption(self.context, self.peers)
     }
 
+    /// Asked before anything is sent: whether it can begin, as far as this rank can know. A rank that has had to end a
+    /// collective does not come to all that the others begin before they hear of the same death. So it would take what
+    /// they have sent in one of these for a part of its next.
+    #[inline]
+    pub fn check_unbroken(&self) -> Outcome {
+        if self.process.keeps_going() { self.hear_of_deaths() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn hear_of_deaths(&self) -> Outcome {
+        self.process.heed_failures()?;
+        self.interrupted().map_or(Ok(()), Err)
+    }
+
     /// Waits to be told by `from`.
     pub(crate) async fn hear(&self, round: u32, from: usize) -> Outcome {
         let step = [self.context, self.tag, round];

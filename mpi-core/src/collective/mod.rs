@@ -42,10 +42,11 @@ impl Communicator {
     {
         let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         async move {
+            let team = communicator.team(nonblocking_tag(number), false);
+            team.check_unbroken()?;
             if let Some(to_compare) = to_compare {
                 apart(|| to_compare.compare()).await?;
             }
-            let team = communicator.team(nonblocking_tag(number), false);
             let collective = async |team: Team<'_>| collective(&communicator, team).await;
             team.run_nonblocking(communicator.nonblocking_slots(), number, collective).await
         }

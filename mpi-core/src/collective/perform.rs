@@ -38,8 +38,8 @@ impl Communicator {
     pub(crate) fn complete_otherwise<D: Described>(&self, typed: Typed, described: D) -> Result<()> {
         self.check_one_group(D::CALL)?;
         self.begin(D::CALL, described.bytes());
+        let team = self.next_team().map_err(self.failed(D::CALL))?;
         self.compare_calls(CallForm::Blocking, || described.told()).map_err(self.failed(D::CALL))?;
-        let team = self.team(self.next_collective(), true);
         self.process().block_on(|| run(team, typed, described)).map_err(self.failed(D::CALL))
     }
 

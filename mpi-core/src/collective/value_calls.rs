@@ -45,9 +45,9 @@ impl Communicator {
         let call = told.call;
         self.check_one_group(call)?;
         self.begin(call, size);
-        self.compare_calls(CallForm::Blocking, || told).map_err(self.failed(call))?;
         let trouble = Trouble::default();
-        let team = Team { trouble: Some(&trouble), ..self.team(self.next_collective(), true) };
+        let team = Team { trouble: Some(&trouble), ..self.next_team().map_err(self.failed(call))? };
+        self.compare_calls(CallForm::Blocking, || told).map_err(self.failed(call))?;
         let collective = plan(Values { communicator: self, call, team });
         let mut collective = pin!(collective);
         let driven =

@@ -5,6 +5,7 @@ use rwmpi_collective::{OnceNodes, OnceSlots, Slots, Team};
 
 use super::{Communicator, context};
 use crate::activity::{Call, Target};
+use crate::engine::Failure;
 use crate::engine::context::AGREEMENT;
 use crate::select::Collective;
 
@@ -61,6 +62,16 @@ impl Communicator {
     /// What is told of a collective of that name.
     pub(crate) fn told_as(&self, call: Call) -> Call {
         self.shared.told_as.get().unwrap_or(call)
+    }
+
+    /// The ranks of its group, to do the collective that begins now, for which the caller waits.
+    ///
+    /// # Errors
+    /// A rank has died, or the communicator was revoked.
+    #[inline]
+    pub(crate) fn next_team(&self) -> std::result::Result<Team<'_>, Failure> {
+        let team = self.team(self.next_collective(), true);
+        team.check_unbroken().map(|()| team)
     }
 
     /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.

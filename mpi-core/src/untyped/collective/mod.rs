@@ -239,8 +239,8 @@ impl Communicator {
     pub fn collective(&self, collective: Collective) -> Result<()> {
         let call = collective.call();
         let prepared = self.prepare(collective)?;
+        let ranks = self.ranks(self.next_team().map_err(self.failed(call))?);
         self.compare_calls(CallForm::Blocking, || self.told(&prepared.collective)).map_err(self.failed(call))?;
-        let ranks = self.ranks(self.team(self.next_collective(), true));
         self.process().block_on(|| perform::perform(&prepared, ranks)).map_err(self.failed(call))
     }
 

@@ -66,7 +66,11 @@ impl PersistentCollective {
         let (prepared, communicator, tag) = (self.prepared.clone(), self.communicator.clone(), self.tag);
         let call = prepared.collective.call();
         self.communicator.begin(call, 0);
-        let work = apart(|| async move { perform(&prepared, communicator.ranks(communicator.team(tag, false))).await });
+        let work = apart(|| async move {
+            let team = communicator.team(tag, false);
+            team.check_unbroken()?;
+            perform(&prepared, communicator.ranks(team)).await
+        });
         self.communicator.launch(call, work)
     }
 }
