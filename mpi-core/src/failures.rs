@@ -122,6 +122,24 @@ impl Communicator {
         self.process().keeps_going()
     }
 
+    /// Where the job goes on when ranks die: whether all ranks that live succeed, on which they agree. Elsewhere,
+    /// whether this rank does. Collective.
+    ///
+    /// # Errors
+    /// As [`Communicator::agree`].
+    #[doc(hidden)]
+    pub fn all_succeed(&self, mine: bool) -> Result<bool> {
+        self.all_succeed_in(Call::Agree, mine)
+    }
+
+    /// As [`Communicator::all_succeed`], as a part of that call.
+    pub(crate) fn all_succeed_in(&self, call: Call, mine: bool) -> Result<bool> {
+        if !self.keeps_going() {
+            return Ok(mine);
+        }
+        Ok(self.agree_as(call, mine.into())?.flags == 1)
+    }
+
     /// As [`Communicator::agree`], as a part of that call.
     pub(crate) fn agree_as(&self, call: Call, flags: u32) -> Result<Agreed> {
         let (process, tag) = (self.begin_agreement(call), self.next_agreement());

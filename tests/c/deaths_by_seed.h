@@ -48,4 +48,15 @@ static void call_death_off(void)
     waitpid(killer, NULL, 0);
 }
 
+/* Members agree whether all have done a step well. If not, those who are left take the communicator's place, and have to do it again. */
+static inline int done_by_all(int well, MPI_Comm *comm)
+{
+    MPI_Comm rest;
+    if (MPIX_Comm_agree(*comm, &well) == MPI_SUCCESS && well) return 1;
+    CHECK(MPIX_Comm_shrink(*comm, &rest) == MPI_SUCCESS);
+    MPI_Comm_free(comm);
+    *comm = rest;
+    return 0;
+}
+
 #endif

@@ -6,7 +6,7 @@ enum { STEPS = 400, LONG = 20000 };
 
 int main(int argc, char **argv)
 {
-    MPI_Comm comm, next;
+    MPI_Comm comm;
     int rank, size, step = 0, members, *data, *sums;
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     MPI_Barrier(comm);
     arrange_death(rank, size);
     while (step < STEPS) {
-        int code, flag, len = step % 3 ? 1 + step % 7 : LONG;
+        int code, len = step % 3 ? 1 + step % 7 : LONG;
         MPI_Comm_size(comm, &members);
         for (int i = 0; i < len; i++) data[i] = step + i;
         code = MPI_Allreduce(data, sums, len, MPI_INT, MPI_SUM, comm);
@@ -32,16 +32,7 @@ int main(int argc, char **argv)
             CHECK(class == MPIX_ERR_PROC_FAILED || class == MPIX_ERR_REVOKED);
             MPIX_Comm_revoke(comm);
         }
-        /* All go on with the same step, or all begin it again among those who are left. */
-        flag = code == MPI_SUCCESS;
-        code = MPIX_Comm_agree(comm, &flag);
-        if (code == MPI_SUCCESS && flag) {
-            step++;
-            continue;
-        }
-        CHECK(MPIX_Comm_shrink(comm, &next) == MPI_SUCCESS);
-        MPI_Comm_free(&comm);
-        comm = next;
+        step += done_by_all(code == MPI_SUCCESS, &comm);
     }
     call_death_off();
     MPI_Comm_free(&comm);

@@ -74,24 +74,25 @@ fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Re
     if communicator.is_inter() {
         return Err(error(ErrorClass::Communicator, "an intercommunicator can't open files".to_owned()));
     }
-    // Whoever has heard of a death does not come to where the others make the pointer's window.
-    let own = all_or_none(communicator, path, open_each(communicator, path, asked))?;
-    let word = Word::new(&own.communicator, own.disk.is_ok());
-    match (own.disk, word.map_err(|lost| error(lost.class(), lost.to_string()))?) {
-        (Ok(disk), Some(word)) => Ok(Opened { communicator: own.communicator, disk, word, all_sieve: own.all_sieve }),
-        (disk, _) => Err(failed(&own.communicator, path, disk.map(drop))),
+    // A rank that fails here must not leave the others waiting where they make the pointer's window.
+    let here = all_or_none(communicator, path, open_each(communicator, path, asked))?;
+    let OpenedHere { communicator, disk, all_sieve } = here;
+    let word = Word::new(&communicator, disk.is_ok()).map_err(|lost| error(lost.class(), lost.to_string()))?;
+    match (disk, word) {
+        (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word, all_sieve }),
+        (disk, _) => Err(failed(&communicator, path, disk.map(drop))),
     }
 }
 
-/// What a rank has before it knows whether the others have the same.
-struct Own {
+/// What a rank has before it knows whether the others could open the file.
+struct OpenedHere {
     communicator: Communicator,
     disk: Result<SystemFile>,
     all_sieve: bool,
 }
 
 /// Each rank opens the file for itself, in contexts of the file's own.
-fn open_each(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<Own> {
+fn open_each(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<OpenedHere> {
     let rank = communicator.rank();
     let lost = |lost: rwmpi_core::Error| Error::new(lost.class(), rank, OPENING, path, lost.to_string());
     let communicator = communicator.private_twin().map_err(lost)?;
@@ -111,29 +112,26 @@ fn open_each(communicator: &Communicator, path: &str, asked: Result<Asked>) -> R
         }
         false => open(true),
     };
-    Ok(Own { communicator, disk, all_sieve })
+    Ok(OpenedHere { communicator, disk, all_sieve })
 }
 
-/// Why all ranks have failed, of which each brings what it knows.
+/// Why the ranks have failed: this one for its own reason, if it has one, or for that of another.
 fn failed(communicator: &Communicator, path: &str, mine: Result<()>) -> Error {
     let nobody_says = "a rank fails and does not say why".to_owned();
     let outcome = agree(communicator, OPENING, path, mine);
     outcome.err().unwrap_or_else(|| Error::new(ErrorClass::Internal, communicator.rank(), OPENING, path, nobody_says))
 }
 
-/// Where the job goes on when ranks die, all that live go on as well, or none does: they agree on it.
+/// Where the job goes on when ranks die, one rank may fail and another succeed. This has all that live fail then.
 fn all_or_none<T>(communicator: &Communicator, path: &str, mine: Result<T>) -> Result<T> {
-    if !communicator.keeps_going() {
-        return mine;
-    }
     let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
-    let agreed = communicator.agree(mine.is_ok().into()).map_err(|lost| error(lost.class(), lost.to_string()))?;
-    match mine {
-        Ok(_) if agreed.flags == 0 => {
-            Err(error(ErrorClass::ProcessDied, "another rank could not, as a rank has died".to_owned()))
-        }
-        mine => mine,
+    let all = communicator.all_succeed(mine.is_ok()).map_err(|lost| error(lost.class(), lost.to_string()))?;
+    let opened = mine?;
+    if all {
+        return Ok(opened);
     }
+    let class = if communicator.is_revoked() { ErrorClass::Revoked } else { ErrorClass::ProcessDied };
+    Err(error(class, "another rank has failed, and says why".to_owned()))
 }
 
 /// All ranks meet before any of them makes a file, and must ask for the same. Also tells whether all want gaps to be

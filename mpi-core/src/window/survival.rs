@@ -35,12 +35,9 @@ impl Communicator {
     /// that another takes for a window's. `make` must not do anything to the others' memory.
     pub(super) fn make_together(&self, make: impl FnOnce() -> Result<Window>) -> Result<Window> {
         let made = make();
-        if !self.process().keeps_going() {
-            return made;
-        }
-        let agreed = self.agree_as(Call::CreateWindow, made.is_ok().into())?;
+        let all_made = self.all_succeed_in(Call::CreateWindow, made.is_ok())?;
         let window = made?;
-        if agreed.flags == 1 { Ok(window) } else { Err(self.not_made_by_all()) }
+        if all_made { Ok(window) } else { Err(self.not_made_by_all()) }
     }
 
     #[cold]

@@ -165,7 +165,7 @@ impl File {
         let (ways, lost) = (shared.scratch.borrow().ways, self.lost(direction.words()));
         let writers = ways.writers(shared.communicator.size());
         let halves = Halves { usual: ways.domain(), long: ways.write_domain_max(), writers };
-        // A rank that leaves an access because another has died must not keep the rest from making a window.
+        // While they make a window, ranks would wait for one that has left the access because another has died.
         let staging = match shared.communicator.keeps_going() {
             true => Err(Near::NONE),
             false => Staging::new(&shared.communicator, halves).map_err(&lost)?,
