@@ -49,7 +49,8 @@ pub fn run(workspace: &Workspace, wanted: &str, transport: Option<String>) -> Re
     install::run(workspace, &cache.prefix(), install::Profile::Dev, install::Programs::Launcher)?;
     let mut lines = Vec::new();
     let mut failed = 0;
-    for case in programs::all().into_iter().filter(|case| case.name.contains(wanted)) {
+    let is_wanted = |case: &Case| case.name.to_lowercase().contains(&wanted.to_lowercase());
+    for case in programs::all().into_iter().filter(is_wanted) {
         let began = Instant::now();
         let result = (case.check)(&cache);
         let seconds = began.elapsed().as_secs_f64();
