@@ -102,6 +102,7 @@ fn payloads_go_by_batons_while_there_are_any() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it moves megabytes")]
 fn what_goes_to_a_near_core_goes_round_in_more_of_the_area() {
     const AREA: usize = 2 * USED_AT_A_DISTANCE;
     for (distance, used) in [(Distance::default(), USED_AT_A_DISTANCE), (Distance::near(), AREA)] {
