@@ -2,9 +2,9 @@
 //! is run to its end, started, or prepared to be started again and again. So each collective is declared once
 //! (`collectives!`).
 
+use rwmpi_core::Result;
 use rwmpi_core::untyped::collective::{Blocking, Collective, Nonblocking};
-use rwmpi_core::untyped::{Outside, Persistent, Request, Status};
-use rwmpi_core::{Error, ErrorClass, Result};
+use rwmpi_core::untyped::{Persistent, Request};
 
 use super::arguments::Call;
 use crate::argument::Out;
@@ -99,33 +99,8 @@ pub(super) fn start<A: Abi>(
     let started = match short(&call, Nonblocking) {
         Some(started) => started,
         None => start_long(&call, arguments),
-    };
-    let started = started.or_else(|error| not_before_it_completes(&call, error))?;
+    }?;
     call.rank.give::<A>(started, request)
-}
-
-/// A collective that can't be started since a rank has died: that is told when it is completed, as if the rank had died
-/// a moment later.
-struct Failed(Error);
-
-impl Outside for Failed {
-    fn is_done(&self) -> bool {
-        true
-    }
-
-    fn result(&self) -> Result<Status> {
-        Err(self.0.clone())
-    }
-}
-
-#[cold]
-fn not_before_it_completes<A: Abi>(call: &Call<A>, error: Error) -> Result<Request> {
-    match error.class() {
-        ErrorClass::ProcessDied | ErrorClass::ProcessDiedPending => {
-            Ok(Request::outside(call.core(), Box::new(Failed(error))))
-        }
-        _ => Err(error),
-    }
 }
 
 #[inline(never)]

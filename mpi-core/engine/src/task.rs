@@ -34,9 +34,13 @@ enum Slot {
 }
 
 impl Tasks {
-    /// Takes charge of `work`, which begins at once; `Ok(None)`: it has come to its end already.
+    /// Takes charge of `work`, which begins at once; `Ok(None)`: it has come to its end already. That a rank has died
+    /// is told by what completes it, as if that rank had died a moment later.
     pub fn start(&self, mut work: Work) -> Result<Option<TaskId>, Failure> {
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Err(failure @ (Failure::Died { .. } | Failure::Unacknowledged { .. }))) => {
+                Ok(Some(TaskId(self.slots.borrow_mut().insert(Slot::Done(Ok(Err(failure)))))))
+            }
             Poll::Ready(result) => result.map(|()| None),
             Poll::Pending => {
                 self.running.set(self.running.get() + 1);
