@@ -48,7 +48,7 @@ static void call_death_off(void)
     waitpid(killer, NULL, 0);
 }
 
-/* Members agree whether all have done a step well. If not, those who are left take the communicator's place, and have to do it again. */
+/* Members agree whether all have done a step well. If not, a communicator of the members that live takes the place of the old one. */
 static inline int done_by_all(int well, MPI_Comm *comm)
 {
     MPI_Comm rest;

@@ -1,5 +1,5 @@
-/* The first rank has begun a collective that the others do not come to any more, as they hear of a death before. What it has sent is no part of
-   their next one, of whatever form. mpiexec: --keep-going ranks: 3 4 */
+/* The first rank has begun a collective that the others never begin, as they hear of a death before. They must not match its messages in
+   the collective that they begin next, of whatever form. mpiexec: --keep-going ranks: 3 4 */
 #include "failures.h"
 
 int main(int argc, char **argv)

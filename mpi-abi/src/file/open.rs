@@ -77,7 +77,7 @@ pub fn file_close<A: Abi>(file: Out<A::File>) -> Outcome {
     if entry.core.is_closed() {
         file.set(A::file(A::FILE_NULL))?;
     }
-    // The file's error handler is looked up in its entry, so that stays if there is an error.
+    // After an error the entry stays, as it holds the error handler that is called next.
     closed?;
     rank.files.remove(A::file_code(handle));
     Ok(())

@@ -255,16 +255,17 @@ impl<'a> Team<'a> {
         self.process.interruption(self.context, self.peers)
     }
 
-    /// Asked before anything is sent: whether it can begin, as far as this rank can know. A rank that has had to end a
-    /// collective does not come to all that the others begin before they hear of the same death. So it would take what
-    /// they have sent in one of these for a part of its next.
+    /// Fails if this rank has heard that a member has died, or that the communicator was revoked; called before a
+    /// collective sends anything. A rank that has left a collective because of a death no longer begins the same
+    /// collectives as ranks that have not heard of it yet, so its tags differ from theirs: it would match their
+    /// messages of one collective in another.
     #[inline]
-    pub fn check_unbroken(&self) -> Outcome {
-        if self.process.keeps_going() { self.hear_of_deaths() } else { Ok(()) }
+    pub fn check_can_begin(&self) -> Outcome {
+        if self.process.keeps_going() { self.heed_failures() } else { Ok(()) }
     }
 
     #[cold]
-    fn hear_of_deaths(&self) -> Outcome {
+    fn heed_failures(&self) -> Outcome {
         self.process.heed_failures()?;
         self.interrupted().map_or(Ok(()), Err)
     }

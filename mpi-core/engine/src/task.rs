@@ -34,8 +34,8 @@ enum Slot {
 }
 
 impl Tasks {
-    /// Takes charge of `work`, which begins at once; `Ok(None)`: it has come to its end already. That a rank has died
-    /// is told by what completes it, as if that rank had died a moment later.
+    /// Takes charge of `work`, which begins at once; `Ok(None)`: it has come to its end already. If it fails at once
+    /// because a rank has died, the call that completes it returns that error, as if the rank had died a moment later.
     pub fn start(&self, mut work: Work) -> Result<Option<TaskId>, Failure> {
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Err(failure @ (Failure::Died { .. } | Failure::Unacknowledged { .. }))) => {

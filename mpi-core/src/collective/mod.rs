@@ -43,7 +43,7 @@ impl Communicator {
         let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         async move {
             let team = communicator.team(nonblocking_tag(number), false);
-            team.check_unbroken()?;
+            team.check_can_begin()?;
             if let Some(to_compare) = to_compare {
                 apart(|| to_compare.compare()).await?;
             }

@@ -40,7 +40,7 @@ impl Creators {
     /// A new context that all creators get to know, and with it `words` of the first one.
     pub(crate) async fn agree(&self, process: &Process, waits: bool, words: &mut [u32]) -> Result<u32, Failure> {
         let team = self.team(process, waits);
-        team.check_unbroken()?;
+        team.check_can_begin()?;
         let mut message = vec![process.given_by_first(&self.peers)];
         message.extend_from_slice(words);
         broadcast(team, bytemuck::cast_slice_mut::<u32, u8>(&mut message).into(), 0).await?;

@@ -64,14 +64,14 @@ impl Communicator {
         self.shared.told_as.get().unwrap_or(call)
     }
 
-    /// The ranks of its group, to do the collective that begins now, for which the caller waits.
+    /// The ranks of its group, to do the blocking collective that begins now.
     ///
     /// # Errors
-    /// A rank has died, or the communicator was revoked.
+    /// As of [`Team::check_can_begin`].
     #[inline]
     pub(crate) fn next_team(&self) -> std::result::Result<Team<'_>, Failure> {
         let team = self.team(self.next_collective(), true);
-        team.check_unbroken().map(|()| team)
+        team.check_can_begin().map(|()| team)
     }
 
     /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.

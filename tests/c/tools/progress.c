@@ -213,11 +213,10 @@ static int of_worker(long *sleeps, long *ticks)
     return found;
 }
 
-/* Waits until that thread has begun and has its name, or has gone: the system may take its time over both. */
-static void await_workers(int count)
+/* As of_worker, once there are so many: the thread may get its name, and leave /proc, a while after the call that starts or ends it. */
+static void await_workers(int count, long *sleeps, long *ticks)
 {
-    long unused[2];
-    for (int tries = 0; of_worker(&unused[0], &unused[1]) != count; tries++) {
+    for (int tries = 0; of_worker(sleeps, ticks) != count; tries++) {
         CHECK(tries < 20000);
         usleep(1000);
     }
@@ -239,8 +238,7 @@ static void idle(void)
     int word = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     usleep(rank == 0 ? 100000 : 0);
-    await_workers(1);
-    CHECK(of_worker(&sleeps[0], &ticks[0]) == 1);
+    await_workers(1, &sleeps[0], &ticks[0]);
     if (rank == 0) {
         sleep(3);
         CHECK(of_worker(&sleeps[1], &ticks[1]) == 1);
@@ -343,7 +341,8 @@ int main(int argc, char **argv)
         map(argv[2]);
         programs[i].run();
         MPI_Finalize();
-        await_workers(0);
+        long unused[2];
+        await_workers(0, &unused[0], &unused[1]);
         return 0;
     }
     return 2;

@@ -68,7 +68,7 @@ impl PersistentCollective {
         self.communicator.begin(call, 0);
         let work = apart(|| async move {
             let team = communicator.team(tag, false);
-            team.check_unbroken()?;
+            team.check_can_begin()?;
             perform(&prepared, communicator.ranks(team)).await
         });
         self.communicator.launch(call, work)
